@@ -1,0 +1,25 @@
+/*
+ * recover.h - recovery open: fence a ledger, find its end, bring what is kept
+ * to its quorum, close it (client-protocol.md 3). Safe to repeat, safe to run
+ * twice at once, safe to kill at any moment.
+ */
+#ifndef BK_RECOVER_H
+#define BK_RECOVER_H
+
+#include "client/client.h"
+
+/* The ledger as closed: by us, or by whoever was first. */
+typedef void bk_recover_cb(void *arg, enum bk_status status,
+    int64_t last_entry, int64_t length);
+
+/* Recover and close. A CLOSED ledger is success at once. EUA before anything
+ * is fenced when the password differs from the stored one (password NULL: take
+ * the stored one). EUNDECIDED, ENOTENOUGH, ...: the ledger stays IN_RECOVERY
+ * and the next try starts over. Returns a handle to abort with. */
+struct bk_recovery;
+struct bk_recovery *bk_recover(struct bk_client *c, int64_t ledger_id,
+    const struct bk_password *password, bk_recover_cb *cb, void *arg);
+/* Give up (crash-like); no callback after. */
+void bk_recover_abort(struct bk_recovery *rec);
+
+#endif
