@@ -3,9 +3,10 @@
 # make check       all tests; the last line is "N passed, N failed"
 # make install     into $(DESTDIR)$(PREFIX)
 #
-# Further: check-unit, check-bats, check-deep, check-long, bench, fuzz, lint,
-# format, clean. DEV=1 turns on every warning and makes each an error; SAN=1
-# builds with sanitizers, into build/san. CC, CFLAGS, LDFLAGS as usual.
+# Further: tests, check-unit, check-bats, check-deep (under sanitizers), bench,
+# fuzz, lint, format, clean. DEV=1 turns on every warning and makes each an
+# error; SAN=1 builds with sanitizers, into build/san. CC, CFLAGS, LDFLAGS and
+# DESTDIR as usual. t/run runs single tests: see there.
 #
 # Sources are found by folder: add a file, and it is built.
 #   lib/LAYER/*.c  lib/LAYER/*.proto    the library, and messages it generates
@@ -66,15 +67,17 @@ libbk_objects = $(call object,$(wildcard lib/*/*.c)) $(messages:.c=.o)
 daemon_objects = $(filter-out %/main.o,$(call object,$(wildcard $(1)/*.c)))
 test_archives = $(BUILD)/t/lib.a $(DAEMONS:%=$(BUILD)/%.a) $(libbk)
 
-.PHONY: all tests demo check check-unit check-bats check-deep check-long \
-	bench fuzz fuzzers lint format install clean FORCE
+.PHONY: all tests benches demo check check-unit check-bats check-deep bench \
+	fuzz fuzzers lint format install clean FORCE
 .SUFFIXES:
 .SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(libbk) $(programs:%=$(BUILD)/bin/%)
 
-tests: all $(units) $(helpers) $(benches)
+tests: all $(units) $(helpers)
+
+benches: all $(benches)
 
 # Objects. They follow their sources, the headers those include, and the
 # command that compiles them.
@@ -155,28 +158,39 @@ fuzzers: $(fuzzers)
 $(fuzzers): $(BUILD)/%: $(BUILD)/obj/t/fuzz/%.o $(test_archives)
 	$(call link_program,-fsanitize=fuzzer)
 
-# Tests. Each of these scripts says at its top what it does.
+# Tests. Each of these scripts says at its top what it does. They build with
+# as many jobs as there are processors, unless told otherwise.
+
+parallel = $(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 demo:
 	.ci/install build
-	$(MAKE) all
+	$(parallel) all
 	.ci/demo
 
 check:
 	.ci/install build test
-	$(MAKE) tests fuzz
-	BUILD=$(BUILD) t/run unit bats fuzz
+	$(parallel) tests
+	$(parallel) fuzz
+	BUILD=$(BUILD) t/run unit bats zk fuzz
 
-check-unit: tests
+check-unit:
+	$(parallel) tests
 	BUILD=$(BUILD) t/run unit
 
-check-bats: tests
+check-bats:
+	$(parallel) tests
 	BUILD=$(BUILD) t/run bats
 
 check-deep:
 	.ci/install build test
-	$(MAKE) tests SAN=1
-	BUILD=build/san t/run unit bats
+	$(parallel) tests SAN=1
+	BUILD=build/san LIMIT_SCALE=4 t/run unit bats zk
+
+bench:
+	.ci/install build bench
+	$(parallel) benches
+	BUILD=$(BUILD) t/bench/run
 
 lint:
 	.ci/lint
