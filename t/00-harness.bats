@@ -75,7 +75,8 @@ counts() {
 @test "a process of a folder whose name only begins alike is spared" {
 	start one env -i "AT=$dir-other/x" /bin/sleep 1000
 	start two env -i "AT=$dir/x" /bin/sleep 1000
-	wait_until 5 grep -q other "/proc/${pid[one]}/environ"
+	wait_until 5 grep -q AT= "/proc/${pid[one]}/environ"
+	wait_until 5 grep -q AT= "/proc/${pid[two]}/environ"
 	"$top/t/reap" "$dir"
 	wait_until 5 has_ended "${pid[two]}"
 	run -1 has_ended "${pid[one]}"
