@@ -105,32 +105,38 @@ $(gen)/version.h: FORCE
 
 -include $(shell find $(BUILD)/obj $(gen) -name '*.d' 2>/dev/null)
 
-# Archives and programs.
+# Archives and programs. They follow their parts, and the list of sources: one
+# that is gone must not stay in an archive.
+
+$(BUILD)/sources: FORCE
+	$(call update,$(sort $(wildcard lib/*/*.c */*.c t/lib/*.c)))
+
+parts = $(filter %.o %.a,$^)
 
 define archive
 @mkdir -p $(@D); rm -f $@
-$(AR) rcs $@ $^
+$(AR) rcs $@ $(parts)
 endef
 
 define link_program
 @mkdir -p $(@D)
-$(link) $(1) -o $@ $^ -Wl,--as-needed $(LIBS)
+$(link) $(1) -o $@ $(parts) -Wl,--as-needed $(LIBS)
 endef
 
-$(libbk): $(libbk_objects)
+$(libbk): $(libbk_objects) $(BUILD)/sources
 	$(archive)
 
-$(BUILD)/t/lib.a: $(call object,$(wildcard t/lib/*.c))
+$(BUILD)/t/lib.a: $(call object,$(wildcard t/lib/*.c)) $(BUILD)/sources
 	$(archive)
 
 define daemon_archive
-$(BUILD)/$(1).a: $(call daemon_objects,$(1))
+$(BUILD)/$(1).a: $(call daemon_objects,$(1)) $(BUILD)/sources
 	$$(archive)
 endef
 $(foreach d,$(DAEMONS),$(eval $(call daemon_archive,$d)))
 
 define program
-$(BUILD)/bin/$(1): $(call object,$(wildcard $(1)/*.c)) $(libbk)
+$(BUILD)/bin/$(1): $(call object,$(wildcard $(1)/*.c)) $(libbk) $(BUILD)/sources
 	$$(link_program)
 endef
 $(foreach p,$(programs),$(eval $(call program,$p)))
