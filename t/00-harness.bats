@@ -1,6 +1,12 @@
 # The tests' own tools: a count that can be believed, and nothing left behind.
+# limit: 60 s
 
 load lib
+
+setup() {
+	enter_own_folder
+	unset BUILD JOBS LIMIT_SCALE
+}
 
 # Makes a tree of its own, with the runner in it and unit tests that are shell
 # scripts: program NAME LINE...
@@ -16,7 +22,7 @@ program() {
 
 # The last line of a run.
 counts() {
-	env -u BUILD -u LIMIT_SCALE tree/t/run unit | tail -n 1
+	tree/t/run unit | tail -n 1
 }
 
 @test "claims that hold and that do not are counted" {
