@@ -58,6 +58,20 @@ bk_be64_put(uint8_t *p, uint64_t v)
 	bk_be32_put(p + 4, (uint32_t)v);
 }
 
+/* A base-128 varint at p (protobuf), which has room for 10 bytes; its size. */
+static inline size_t
+bk_varint_put(uint8_t *p, uint64_t v)
+{
+	size_t n = 0;
+
+	while (v >= 0x80) {
+		p[n++] = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	p[n++] = (uint8_t)v;
+	return (n);
+}
+
 /*
  * A cursor over bytes it does not own. A get that does not fit returns 0 (or
  * an empty slice) and sets failed, which stays set: check once at the end with
@@ -69,18 +83,18 @@ struct bk_cursor {
 	bool failed;
 };
 
-void bk_cursor_init(struct bk_cursor *r, const void *data, size_t len);
-size_t bk_cursor_left(const struct bk_cursor *r);
-uint8_t bk_cursor_u8(struct bk_cursor *r);
-uint16_t bk_cursor_u16(struct bk_cursor *r);
-uint32_t bk_cursor_u32(struct bk_cursor *r);
-uint64_t bk_cursor_u64(struct bk_cursor *r);
+void bk_cursor_init(struct bk_cursor *c, const void *data, size_t len);
+size_t bk_cursor_left(const struct bk_cursor *c);
+uint8_t bk_cursor_u8(struct bk_cursor *c);
+uint16_t bk_cursor_u16(struct bk_cursor *c);
+uint32_t bk_cursor_u32(struct bk_cursor *c);
+uint64_t bk_cursor_u64(struct bk_cursor *c);
 /* A slice of the next len bytes, not copied. */
-struct bk_bytes bk_cursor_bytes(struct bk_cursor *r, size_t len);
+struct bk_bytes bk_cursor_bytes(struct bk_cursor *c, size_t len);
 /* Base-128 varint of up to ten bytes (protobuf). */
-uint64_t bk_cursor_varint(struct bk_cursor *r);
+uint64_t bk_cursor_varint(struct bk_cursor *c);
 /* True if nothing failed and nothing is left over. */
-bool bk_cursor_done(const struct bk_cursor *r);
+bool bk_cursor_done(const struct bk_cursor *c);
 
 /*
  * A growing buffer with a read position: bytes are appended at the end and
