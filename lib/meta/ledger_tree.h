@@ -20,6 +20,7 @@ struct bk_tree {
 	struct bk_meta *meta;
 	char root[BK_PATH_MAX + 1];
 	enum bk_layout layout;
+	int64_t patience;  /* ns a lost call is tried again; 0: 30 s */
 };
 
 /* Path of a ledger's node under root, and back. 0 or -1 (negative id, not a
@@ -62,7 +63,8 @@ void bk_ledger_create_node(const struct bk_tree *tree, int64_t ledger_id,
     const struct bk_ledger_meta *m, bk_id_cb *cb, void *arg);
 
 /* Read a record, with a watch on its node if wanted. m belongs to the callee
- * of the callback only during it (copy what you keep). */
+ * of the callback only during it (copy what you keep). ENOLEDGER when there is
+ * no such node, EBADMETA when it cannot be read. */
 typedef void bk_ledger_meta_cb(void *arg, enum bk_status status,
     const struct bk_ledger_meta *m, int32_t version);
 void bk_ledger_read(const struct bk_tree *tree, int64_t ledger_id,

@@ -136,6 +136,12 @@ struct bk_meta_ops {
 	/* Drop every watch set with this fn and arg. */
 	void (*unwatch)(struct bk_meta *m, bk_watch_cb *fn, void *arg);
 	uint64_t (*session)(struct bk_meta *m); /* 0 before the first */
+	/* A pause before another try: BK_OK after delay ns, whatever else is
+	 * outstanding. */
+	void (*pause)(struct bk_meta *m, int64_t delay, bk_meta_cb *cb,
+	    void *arg);
+	/* The clock pauses go by: monotonic ns. */
+	int64_t (*now)(struct bk_meta *m);
 };
 
 /* The face calls through ops; a backend embeds this as its first member. */
@@ -203,6 +209,9 @@ void bk_meta_sync(struct bk_meta *m, const char *path, bk_meta_cb *cb,
     void *arg);
 void bk_meta_unwatch(struct bk_meta *m, bk_watch_cb *fn, void *arg);
 uint64_t bk_meta_session(struct bk_meta *m);
+void bk_meta_pause(struct bk_meta *m, int64_t delay, bk_meta_cb *cb,
+    void *arg);
+int64_t bk_meta_now(struct bk_meta *m);
 
 /* Create a node and its missing parents (persistent, empty), again in a loop
  * while parents vanish (metadata.md 1.3). */

@@ -74,8 +74,7 @@ struct bk_bookie_info {
  * service infos have been read the first time (or with the error). changed()
  * after every later change; may be NULL. */
 struct bk_registry *bk_registry_new(const struct bk_tree *tree,
-    struct bk_loop *loop, bk_done_cb *ready, void (*changed)(void *arg),
-    void *arg);
+    bk_done_cb *ready, void (*changed)(void *arg), void *arg);
 void bk_registry_free(struct bk_registry *r);
 /* Known (registered) bookies, sorted by id; valid until the loop turns. */
 size_t bk_registry_count(const struct bk_registry *r);
@@ -90,8 +89,8 @@ struct bk_registration;
  * that made it give up. Waits for a predecessor's node to go while serving
  * (design/bookie.md 6). The payload is copied. */
 struct bk_registration *bk_registration_new(const struct bk_tree *tree,
-    struct bk_loop *loop, const char *bookie_id, struct bk_bytes payload,
-    bool readonly, bk_done_cb *state, void *arg);
+    const char *bookie_id, struct bk_bytes payload, bool readonly,
+    bk_done_cb *state, void *arg);
 /* Switch list: create in the new one, then delete from the old one. */
 void bk_registration_mode(struct bk_registration *r, bool readonly);
 /* The store has a new session (BK_META_NEW_SESSION): register again. */
