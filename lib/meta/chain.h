@@ -16,22 +16,25 @@
 #include "meta/ledger_tree.h"
 
 #define BK_CHAIN_PAGE 1000
-#define BK_NAME_MAX 200    /* bytes of a name */
+#define BK_NAME_MAX 200 /* bytes of a name */
 
-enum bk_chain_state { BK_CHAIN_WRITING = 1, BK_CHAIN_ENDED = 2,
-	BK_CHAIN_DELETED = 3 };
+enum bk_chain_state {
+	BK_CHAIN_WRITING = 1,
+	BK_CHAIN_ENDED = 2,
+	BK_CHAIN_DELETED = 3
+};
 
 /* A chain's record. Text, one "key value" line each, first line "bkchain 1";
  * unknown keys are kept out, a higher version is refused. */
 struct bk_chain {
 	int64_t id;
-	uint64_t epoch;          /* + 1 at each opening to write */
+	uint64_t epoch; /* + 1 at each opening to write */
 	enum bk_chain_state state;
-	uint64_t first;          /* position of the oldest ledger kept */
-	uint64_t count;          /* positions ever given; the next is count */
-	char holder[128];        /* host, pid, boot id, start time; "" if none */
+	uint64_t first;   /* position of the oldest ledger kept */
+	uint64_t count;   /* positions ever given; the next is count */
+	char holder[128]; /* host, pid, boot id, start time; "" if none */
 	int32_t ensemble_size, write_quorum, ack_quorum; /* of the name */
-	int64_t deleted_ms;      /* wall clock, tombstone; 0 */
+	int64_t deleted_ms; /* wall clock, tombstone; 0 */
 	/* kept by the name: limits of truncation, 0 = none */
 	int64_t keep_age_ms, keep_bytes, keep_count;
 	int64_t roll_bytes, roll_age_ms;
@@ -60,8 +63,8 @@ int bk_name_path(const struct bk_tree *t, const char *name,
     char path[BK_PATH_MAX + 1]);
 int bk_chain_path(const struct bk_tree *t, int64_t chain_id,
     char path[BK_PATH_MAX + 1]);
-int bk_chain_page_path(const struct bk_tree *t, int64_t chain_id,
-    uint64_t page, char path[BK_PATH_MAX + 1]);
+int bk_chain_page_path(const struct bk_tree *t, int64_t chain_id, uint64_t page,
+    char path[BK_PATH_MAX + 1]);
 int bk_chain_holder_path(const struct bk_tree *t, int64_t chain_id,
     char path[BK_PATH_MAX + 1]);
 
@@ -73,21 +76,21 @@ struct bk_chain_at {
 	struct bk_chain chain;
 	int32_t version;
 	struct bk_chain_page last_page;
-	int32_t page_version;    /* -1: the page does not exist yet */
+	int32_t page_version; /* -1: the page does not exist yet */
 };
 
 typedef void bk_chain_cb(void *arg, enum bk_status status,
     const struct bk_chain_at *at);
 
 /* Read a chain and its last page, one page, or look a name up. */
-void bk_chain_read(const struct bk_tree *t, int64_t chain_id,
-    struct bk_watch w, bk_chain_cb *cb, void *arg);
+void bk_chain_read(const struct bk_tree *t, int64_t chain_id, struct bk_watch w,
+    bk_chain_cb *cb, void *arg);
 typedef void bk_chain_page_cb(void *arg, enum bk_status status,
     const struct bk_chain_page *page, int32_t version);
 void bk_chain_page_read(const struct bk_tree *t, int64_t chain_id,
     uint64_t page, bk_chain_page_cb *cb, void *arg);
-void bk_name_lookup(const struct bk_tree *t, const char *name,
-    bk_id_cb *cb, void *arg);
+void bk_name_lookup(const struct bk_tree *t, const char *name, bk_id_cb *cb,
+    void *arg);
 /* Make a name with an empty chain; EEXIST when it is there (then look up). */
 void bk_name_create(const struct bk_tree *t, const char *name,
     const struct bk_chain *settings, bk_id_cb *cb, void *arg);
@@ -100,7 +103,7 @@ void bk_name_create(const struct bk_tree *t, const char *name,
  * compares epoch and count with what it wanted.
  */
 void bk_chain_commit(const struct bk_tree *t, const struct bk_chain_at *at,
-    const struct bk_chain_at *next, const struct bk_meta_op *more,
-    size_t nmore, bk_chain_cb *cb, void *arg);
+    const struct bk_chain_at *next, const struct bk_meta_op *more, size_t nmore,
+    bk_chain_cb *cb, void *arg);
 
 #endif

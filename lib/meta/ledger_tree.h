@@ -9,9 +9,9 @@
 #include "meta/meta.h"
 
 enum bk_layout {
-	BK_LAYOUT_HIERARCHICAL,      /* short below 2^31 - 1, else long */
+	BK_LAYOUT_HIERARCHICAL, /* short below 2^31 - 1, else long */
 	BK_LAYOUT_LONG,
-	BK_LAYOUT_LEGACY,            /* short only */
+	BK_LAYOUT_LEGACY, /* short only */
 	BK_LAYOUT_FLAT,
 };
 
@@ -20,7 +20,7 @@ struct bk_tree {
 	struct bk_meta *meta;
 	char root[BK_PATH_MAX + 1];
 	enum bk_layout layout;
-	int64_t patience;  /* ns a lost call is tried again; 0: 30 s */
+	int64_t patience; /* ns a lost call is tried again; 0: 30 s */
 };
 
 /* Path of a ledger's node under root, and back. 0 or -1 (negative id, not a

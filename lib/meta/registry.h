@@ -9,9 +9,9 @@
 
 /* What a registration says (5.2). */
 struct bk_endpoint {
-	char id[64];        /* "bookie" */
-	char protocol[32];  /* "bookie-rpc" */
-	char host[256];     /* name, address, or the path of a Unix socket when
+	char id[64];       /* "bookie" */
+	char protocol[32]; /* "bookie-rpc" */
+	char host[256];    /* name, address, or the path of a Unix socket when
 	                       protocol is "bookie-unix" (ours, embedded store) */
 	uint16_t port;
 };
@@ -21,7 +21,7 @@ struct bk_service_info {
 	struct bk_endpoint endpoints[BK_ENDPOINTS_MAX];
 	size_t nendpoints;
 	/* Properties we understand; Java keeps what it does not know. */
-	int64_t pid;        /* property "pid" on the embedded store; 0 unknown */
+	int64_t pid; /* property "pid" on the embedded store; 0 unknown */
 };
 
 /* Encode, appended; decode ("" means: parse the id as host:port). BK_OK or
@@ -37,12 +37,12 @@ const struct bk_endpoint *bk_service_endpoint(
 
 /* Cookie text (5.5), identical in the store and in VERSION files. */
 struct bk_cookie {
-	int layout_version;     /* 5 when written by us */
+	int layout_version; /* 5 when written by us */
 	char *bookie_id;
-	char *journal_dirs;     /* joined by "," */
-	char *ledger_dirs;      /* "N\tDIR\tDIR" with real TABs */
-	char *index_dirs;       /* the same, or NULL */
-	char *instance_id;      /* or NULL */
+	char *journal_dirs; /* joined by "," */
+	char *ledger_dirs;  /* "N\tDIR\tDIR" with real TABs */
+	char *index_dirs;   /* the same, or NULL */
+	char *instance_id;  /* or NULL */
 };
 void bk_cookie_fini(struct bk_cookie *c);
 int bk_cookie_encode(const struct bk_cookie *c, struct bk_buf *out);
@@ -65,8 +65,8 @@ struct bk_registry;
 
 struct bk_bookie_info {
 	const char *id;
-	bool writable;      /* in the writable list */
-	bool readonly;      /* in the read-only list */
+	bool writable;                         /* in the writable list */
+	bool readonly;                         /* in the read-only list */
 	const struct bk_service_info *service; /* NULL when not readable */
 };
 
