@@ -12,7 +12,7 @@
 #   lib/LAYER/*.c  lib/LAYER/*.proto    the library, and messages it generates
 #   PROGRAM/*.c                         a program
 #   t/unit t/helper t/bench t/fuzz      one test program a file
-#   t/lib/*.c                           what several of those share
+#   t/lib/*.c t/sim/*.c                 what several of those share
 
 VERSION = 0.1.0
 
@@ -65,7 +65,8 @@ libbk_objects = $(call object,$(wildcard lib/*/*.c)) $(messages:.c=.o)
 
 # Test programs may use all of a daemon but its main.
 daemon_objects = $(filter-out %/main.o,$(call object,$(wildcard $(1)/*.c)))
-test_archives = $(BUILD)/t/lib.a $(DAEMONS:%=$(BUILD)/%.a) $(libbk)
+test_archives = $(BUILD)/t/lib.a $(BUILD)/t/sim.a $(DAEMONS:%=$(BUILD)/%.a) \
+	$(libbk)
 
 .PHONY: all tests benches demo check check-unit check-bats check-deep bench \
 	fuzz fuzzers lint format install clean FORCE
@@ -109,7 +110,7 @@ $(gen)/version.h: FORCE
 # that is gone must not stay in an archive.
 
 $(BUILD)/sources: FORCE
-	$(call update,$(sort $(wildcard lib/*/*.c */*.c t/lib/*.c)))
+	$(call update,$(sort $(wildcard */*.c */*/*.c)))
 
 parts = $(filter %.o %.a,$^)
 
@@ -127,6 +128,9 @@ $(libbk): $(libbk_objects) $(BUILD)/sources
 	$(archive)
 
 $(BUILD)/t/lib.a: $(call object,$(wildcard t/lib/*.c)) $(BUILD)/sources
+	$(archive)
+
+$(BUILD)/t/sim.a: $(call object,$(wildcard t/sim/*.c)) $(BUILD)/sources
 	$(archive)
 
 define daemon_archive

@@ -488,6 +488,7 @@ limits(void)
 {
 	static const uint8_t password[BK_PASSWORD_MAX + 1];
 	struct bk_ledger_meta m;
+	struct bk_buf out;
 	char key[16];
 	int rc = 0;
 
