@@ -69,12 +69,19 @@ enum bk_status store_open(struct bk_loop *loop,
 /* Flush, checkpoint, close and free; after it the journal is empty. */
 void store_close(struct store *s);
 
+/* A request for this entry comes soon: fetch what it will touch into the
+ * processor's cache. Worth it over a batch of requests. */
+void store_prefetch(const struct store *s, int64_t ledger_id,
+    int64_t entry_id);
+
 /* How an add is made. */
 struct store_add {
 	struct bk_bytes master_key;
 	struct bk_bytes entry;     /* ledger and entry id are in its bytes */
 	bool recovery;             /* allowed when fenced; ignores deferral */
-	bool deferred;             /* answer after write, before sync */
+	bool deferred;             /* may be answered before the sync; batches
+	                              are synced as they are written, so that
+	                              is not sooner */
 	bool high_priority;        /* passes read-only while space is left */
 };
 
@@ -88,12 +95,14 @@ struct store_add {
 enum bk_status store_add(struct store *s, const struct store_add *add,
     uint64_t *position);
 
-/* Set the fence of a ledger (created if unknown). OK or EUA, EIO; wait for
- * *position before any answer that rests on it. */
+/* Set the fence of a ledger (created if unknown). OK, or EUA, EIO, EBADREQ
+ * (negative id), ENOLEDGER (was fenced and removed); wait for *position before
+ * any answer that rests on it. */
 enum bk_status store_fence(struct store *s, int64_t ledger_id,
     struct bk_bytes master_key, uint64_t *position);
 
-/* Store an explicit-LAC packet (ledger from its bytes 0..7, LAC from 8..15). */
+/* Store an explicit-LAC packet (ledger from its bytes 0..7, LAC from 8..15).
+ * Answers as store_add(), and ENOLEDGER (was fenced and removed). */
 enum bk_status store_write_lac(struct store *s, struct bk_bytes master_key,
     struct bk_bytes packet, uint64_t *position);
 
@@ -116,10 +125,12 @@ size_t store_explicit_lac(struct store *s, int64_t ledger_id,
     uint8_t packet[BK_LAC_PACKET_MAX]);
 
 /* An entry that was read: bytes valid until store_entry_release(), which may
- * be called on the loop thread only. */
+ * be called on the loop thread only. A lent entry may hold up to 64 KiB of its
+ * neighbours in memory. */
 struct store_entry {
-	enum bk_status status;  /* OK, ENOLEDGER, ENOENTRY, EIO,
-	                           EUNKNOWNSTATE (in doubt, not found) */
+	enum bk_status status;  /* OK, ENOLEDGER, ENOENTRY, EBADREQ, EIO,
+	                           EUNKNOWNSTATE (in doubt, not found),
+	                           ETOOMANY (too many reads wait) */
 	struct bk_bytes bytes;
 	void *owner;            /* opaque */
 };
@@ -131,9 +142,18 @@ typedef void store_read_cb(void *arg, struct store_entry *entry);
  * called from the loop. urgent: fencing and recovery reads go first. */
 bool store_read(struct store *s, int64_t ledger_id, int64_t entry_id,
     bool urgent, struct store_entry *entry, store_read_cb *cb, void *arg);
-/* Ids of the entries of a ledger, ascending, through fn; ENOLEDGER, EIO. */
-enum bk_status store_list(struct store *s, int64_t ledger_id,
-    int (*fn)(void *arg, int64_t entry_id), void *arg);
+/* Entries with consecutive ids. */
+struct store_run {
+	int64_t first, last;
+};
+/* Which entries of a ledger are stored, as runs, ascending and apart; they die
+ * when the call returns. OK, ENOLEDGER, EIO (also in doubt), ENOMEM, ETOOMANY.
+ * The index is read on the read thread: cb always comes later, from the
+ * loop. */
+typedef void store_list_cb(void *arg, enum bk_status status,
+    const struct store_run *runs, size_t n);
+void store_list(struct store *s, int64_t ledger_id, store_list_cb *cb,
+    void *arg);
 
 /* All ledgers stored here, ascending; the array is the caller's to free.
  * -1 when out of memory. */
