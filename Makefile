@@ -54,7 +54,7 @@ link = $(CC) $(sanitize) $(CFLAGS) $(LDFLAGS) -pthread
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 protos = $(wildcard lib/*/*.proto)
 messages = $(protos:lib/%.proto=$(gen)/%.pb-c.c)
-programs = $(foreach p,$(PROGRAMS),$(if $(wildcard $p/*.c),$p))
+programs = $(foreach p,$(PROGRAMS),$(if $(wildcard $p/main.c),$p))
 units = $(patsubst t/unit/%.c,$(BUILD)/t/%,$(wildcard t/unit/*.c))
 helpers = $(patsubst %.c,$(BUILD)/%,$(wildcard t/helper/*.c))
 benches = $(patsubst %.c,$(BUILD)/%,$(wildcard t/bench/*.c))

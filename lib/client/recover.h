@@ -20,7 +20,6 @@ struct bk_recovery;
 struct bk_recovery *bk_recover(struct bk_client *c, int64_t ledger_id,
     const struct bk_password *password, bk_recover_cb *cb, void *arg);
 /* Give up (crash-like); no callback after. */
-/* NULL is fine. */
 void bk_recover_abort(struct bk_recovery *rec);
 
 #endif

@@ -17,7 +17,7 @@ bk_availability_init(struct bk_availability *a)
 	uint8_t *p;
 
 	bk_buf_init(&a->buf);
-	a->first = a->next = -1;
+	a->first = a->last = -1;
 	a->groups = 0;
 	if ((p = bk_buf_reserve(&a->buf, HEADER_SIZE)) == NULL)
 		return (-1);
@@ -26,38 +26,48 @@ bk_availability_init(struct bk_availability *a)
 	return (0);
 }
 
-/* Write the run that ends before a->next. */
 static int
-close_run(struct bk_availability *a)
+put_group(struct bk_availability *a, int64_t first, int64_t count)
 {
 	uint8_t *p;
 
-	if (a->first < 0)
-		return (0);
 	if ((p = bk_buf_reserve(&a->buf, GROUP_SIZE)) == NULL)
 		return (-1);
-	bk_be64_put(p, (uint64_t)a->first);
-	bk_be64_put(p + 8, (uint64_t)a->first);
-	bk_be32_put(p + 16, (uint32_t)(a->next - a->first));
+	bk_be64_put(p, (uint64_t)first);
+	bk_be64_put(p + 8, (uint64_t)first);
+	bk_be32_put(p + 16, (uint32_t)count);
 	bk_be32_put(p + 20, 0);
 	bk_buf_commit(&a->buf, GROUP_SIZE);
 	a->groups++;
+	return (0);
+}
+
+/* Write the run first to last, in as many groups as its length takes. */
+static int
+close_run(struct bk_availability *a)
+{
+	if (a->first < 0)
+		return (0);
+	while (a->last - a->first >= INT32_MAX) {
+		if (put_group(a, a->first, INT32_MAX) != 0)
+			return (-1);
+		a->first += INT32_MAX;
+	}
+	if (put_group(a, a->first, a->last - a->first + 1) != 0)
+		return (-1);
 	a->first = -1;
 	return (0);
 }
 
 int
-bk_availability_add(struct bk_availability *a, int64_t entry_id)
+bk_availability_add(struct bk_availability *a, int64_t first, int64_t last)
 {
-	bool joins = a->first >= 0 && entry_id == a->next &&
-	    a->next - a->first < INT32_MAX;
-
-	if (!joins) {
+	if (a->first < 0 || first - 1 != a->last) {
 		if (close_run(a) != 0)
 			return (-1);
-		a->first = entry_id;
+		a->first = first;
 	}
-	a->next = entry_id + 1;
+	a->last = last;
 	return (0);
 }
 
