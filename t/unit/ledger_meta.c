@@ -504,9 +504,11 @@ limits(void)
 	ok(bk_ledger_meta_set_custom(&m, "more", "", 0) == -1 && errno == E2BIG,
 	    "one more does not");
 	m.format = 4;
-	ok(bk_ledger_meta_encode(&m, &(struct bk_buf){0}) == -1 &&
-		errno == EINVAL,
+	bk_buf_init(&out);
+	ok(bk_ledger_meta_encode(&m, &out) == -1 && errno == EINVAL &&
+		bk_buf_len(&out) == 0,
 	    "an unknown format is not written");
+	bk_buf_fini(&out);
 	bk_ledger_meta_fini(&m);
 }
 
