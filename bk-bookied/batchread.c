@@ -1,5 +1,5 @@
 /*
- * batch.c - BATCH_READ: consecutive entries in one answer, up to a count and a
+ * batchread.c - BATCH_READ: consecutive entries in one answer, up to a count and a
  * size (bookie-protocol.md 2.7).
  *
  * The first entry is always there, whatever its size; if it cannot be read,
@@ -15,7 +15,7 @@
 #define ANSWER_HEAD 36
 #define ENTRY_HEAD 4
 
-struct batch {
+struct batchread {
 	struct client *client;
 	struct bk_request req;
 	uint64_t position; /* the answer waits for it */
@@ -27,17 +27,17 @@ struct batch {
 	enum bk_status status; /* of the first entry */
 };
 
-static void batch_go_on(struct batch *b);
+static void batchread_go_on(struct batchread *b);
 
 static void
-batch_free(struct batch *b)
+batchread_free(struct batchread *b)
 {
 	bk_buf_fini(&b->body);
 	free(b);
 }
 
 static void
-batch_answer(struct batch *b)
+batchread_answer(struct batchread *b)
 {
 	struct client *c = b->client;
 	uint64_t order = answer_order(c, &b->req);
@@ -54,12 +54,12 @@ batch_answer(struct batch *b)
 		bk_buf_init(&b->body); /* what it held has been given away */
 	} else
 		answer(c, &resp, b->position);
-	batch_free(b);
+	batchread_free(b);
 }
 
 /* Take an entry that was read; false when the batch is at its end. */
 static bool
-batch_take(struct batch *b, struct store_entry *entry)
+batchread_take(struct batchread *b, struct store_entry *entry)
 {
 	size_t more = ENTRY_HEAD + entry->bytes.len;
 	bool is_first = bk_buf_len(&b->body) == 0;
@@ -84,24 +84,24 @@ batch_take(struct batch *b, struct store_entry *entry)
 }
 
 static void
-batch_arrived(void *arg, struct store_entry *entry)
+batchread_arrived(void *arg, struct store_entry *entry)
 {
-	struct batch *b = arg;
+	struct batchread *b = arg;
 	struct client *c = b->client;
 
 	client_fetched(c);
 	if (!client_hears(c)) {
 		store_entry_release(entry);
-		batch_free(b);
-	} else if (batch_take(b, entry))
-		batch_go_on(b);
+		batchread_free(b);
+	} else if (batchread_take(b, entry))
+		batchread_go_on(b);
 	else
-		batch_answer(b);
+		batchread_answer(b);
 	client_settle(c);
 }
 
 static void
-batch_go_on(struct batch *b)
+batchread_go_on(struct batchread *b)
 {
 	struct client *c = b->client;
 	bool urgent =
@@ -110,12 +110,12 @@ batch_go_on(struct batch *b)
 
 	do {
 		if (!store_read(c->server->store, b->req.ledger_id, b->next,
-			urgent, &entry, batch_arrived, b)) {
+			urgent, &entry, batchread_arrived, b)) {
 			client_fetching(c);
 			return;
 		}
-	} while (batch_take(b, &entry));
-	batch_answer(b);
+	} while (batchread_take(b, &entry));
+	batchread_answer(b);
 }
 
 static size_t
@@ -129,7 +129,7 @@ size_limit(int64_t asked)
 enum served
 batch_read(struct client *c, const struct bk_request *req)
 {
-	struct batch *b;
+	struct batchread *b;
 	uint64_t position;
 	enum bk_status status;
 
@@ -147,7 +147,7 @@ batch_read(struct client *c, const struct bk_request *req)
 		client_break(c, "out of memory");
 		return (SERVED);
 	}
-	*b = (struct batch){
+	*b = (struct batchread){
 	    .client = c,
 	    .req = *req,
 	    .position = position,
@@ -159,6 +159,6 @@ batch_read(struct client *c, const struct bk_request *req)
 	bk_buf_init(&b->body);
 	if (req->entry_id == -1) /* the last one has none behind it */
 		b->left = 1;
-	batch_go_on(b);
+	batchread_go_on(b);
 	return (SERVED);
 }
