@@ -232,7 +232,10 @@ bk_v2_response_decode(const uint8_t *p, size_t len, struct bk_response *resp)
 	resp->entry_id = (int64_t)bk_cursor_u64(&c);
 	if (resp->op == BK_OP_BATCH_READ)
 		resp->txn_id = bk_cursor_u64(&c);
-	if (resp->status == BK_OK && resp->op != BK_OP_ADD) {
+	/* What stands behind an error is ignored, as Java does. */
+	if (resp->status != BK_OK) {
+		(void)bk_cursor_bytes(&c, bk_cursor_left(&c));
+	} else if (resp->op != BK_OP_ADD) {
 		resp->body = bk_cursor_bytes(&c, bk_cursor_left(&c));
 		resp->present |= BK_RESP_BODY;
 	}
