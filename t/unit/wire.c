@@ -43,7 +43,7 @@ static const struct {
 	"02010000e793cbc379107648537183605cd361d3bb789a39"
 	"00000000000000010000000000000000",
 	BK_OK},
-    {"v3 read", "0a0608031001180 2a2060408011000", BK_OK},
+    {"v3 read", "0a06080310011802a2060408011000", BK_OK},
     {"v3 read, header last", "a20604080110000a06080310011802", BK_EPROTO},
     {"v3 read of version 2", "0a06080210011802a2060408011000", BK_EBADVERSION},
     {"v3 read of version 4", "0a06080410011802a2060408011000", BK_EPROTO},
@@ -57,7 +57,7 @@ static const struct {
 	BK_EPROTO},
     {"v3 read with an unknown field", "0a06080310011802a2060408011000b00901",
 	BK_OK},
-    {"v3 read with an unknown flag", "0a06080310011802a20607080110 00a00609",
+    {"v3 read with an unknown flag", "0a06080310011802a2060708011000a00609",
 	BK_OK},
     {"v3 add without a key", "0a06080310021801aa0606080110002200", BK_EPROTO},
 };
@@ -229,7 +229,7 @@ test_availability(void)
 
 	(void)bk_availability_init(&a);
 	for (i = 0; i < 4; i++)
-		(void)bk_availability_add(&a, ids[i], 1);
+		(void)bk_availability_add(&a, ids[i], ids[i]);
 	bytes = bk_availability_finish(&a);
 	is_mem(bytes.data, bytes.len, want, len,
 	    "entries 0, 1, 2, 5 are two groups");
