@@ -14,7 +14,7 @@
 struct bk_writer;
 
 struct bk_ledger_params {
-	int64_t ledger_id;   /* -1: generated */
+	int64_t ledger_id; /* -1: generated */
 	int ensemble_size;
 	int write_quorum;
 	int ack_quorum;
@@ -24,6 +24,8 @@ struct bk_ledger_params {
 	size_t ncustom;
 };
 
+/* All but replaced() come from the loop, never from inside a call, and may free
+ * the writer. replaced() must not, and may come from bk_writer_add(). */
 struct bk_writer_events {
 	/* Entries up to and including last_entry are acknowledged; called in
 	 * order, may cover many. */
@@ -31,7 +33,10 @@ struct bk_writer_events {
 	/* The window has room again after bk_writer_add() returned EAGAIN. */
 	void (*room)(void *arg);
 	/* The writer is finished by an error; entries above the last acked
-	 * have an unknown outcome. Called once; no acked() after it. */
+	 * have an unknown outcome. Called once; no acked() after it.
+	 * EFENCED, ECLOSED, ENOLEDGER: another client has it. EOUTCOME: too
+	 * few bookies left for an ack quorum, and none came in time. ETIMEOUT:
+	 * an add took longer than add_timeout. EUA, ETLS, ESASL, ... */
 	void (*failed)(void *arg, enum bk_status status);
 	/* A bookie was replaced from entry on (spare may be NULL: going on
 	 * without it). For the one warning line. May be NULL. */
@@ -51,7 +56,9 @@ void bk_writer_create(struct bk_client *c, const struct bk_ledger_params *p,
     const struct bk_writer_events *events, void *arg, bk_writer_cb *cb,
     void *cb_arg);
 /* The writer of a ledger that exists already: open, empty, and known to be
- * ours (bk-add ID: claimed by a compare-and-set before). m is copied. */
+ * ours (bk-add ID: claimed by a compare-and-set before). m and events are
+ * copied. NULL with errno EINVAL (not open) or ENOMEM. A later change of m's
+ * custom metadata by anyone counts as another owner: EFENCED. */
 struct bk_writer *bk_writer_adopt(struct bk_client *c, int64_t ledger_id,
     const struct bk_ledger_meta *m, int32_t version,
     const struct bk_password *password, const struct bk_writer_events *events,
@@ -65,15 +72,18 @@ int bk_writer_add(struct bk_writer *w, const void *payload, size_t len,
     int64_t *entry_id);
 
 /* Wait for what is in flight, then close the ledger in the metadata.
- * BK_OK: CLOSED at the last acknowledged entry. Otherwise the truth. */
+ * BK_OK: CLOSED at the last acknowledged entry. Otherwise the truth: what
+ * failed() was or is told too, EFENCED when a recovery is under way, ECLOSED
+ * when it was closed at another end, ESTORE when the store did not answer.
+ * A writer that failed leaves the metadata alone. Once per writer. */
 void bk_writer_close(struct bk_writer *w, bk_done_cb *cb, void *arg);
 /* Forget it without closing (crash-like). NULL is fine. No callbacks after. */
 void bk_writer_free(struct bk_writer *w);
 
 int64_t bk_writer_ledger(const struct bk_writer *w);
-int64_t bk_writer_lac(const struct bk_writer *w);      /* last acked, -1 */
-int64_t bk_writer_pushed(const struct bk_writer *w);   /* last id used, -1 */
-int64_t bk_writer_length(const struct bk_writer *w);   /* acked bytes */
+int64_t bk_writer_lac(const struct bk_writer *w);    /* last acked, -1 */
+int64_t bk_writer_pushed(const struct bk_writer *w); /* last id used, -1 */
+int64_t bk_writer_length(const struct bk_writer *w); /* acked bytes */
 /* The metadata as the writer knows it, and its version. */
 const struct bk_ledger_meta *bk_writer_meta(const struct bk_writer *w,
     int32_t *version);
