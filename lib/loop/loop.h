@@ -40,14 +40,15 @@ void bk_loop_stop(struct bk_loop *loop);
 /* Monotonic nanoseconds, read from the clock now. */
 int64_t bk_clock_now(void);
 
-/* Watch a descriptor, level-triggered; what may be 0. NULL when out of
- * memory. The descriptor stays the caller's. */
+/* Watch a descriptor, level-triggered; what may be 0. NULL with errno set: out
+ * of memory, or EPERM for what cannot be waited for (a regular file). The
+ * descriptor stays the caller's, who closes it after bk_fd_free(). */
 struct bk_fd *bk_fd_new(struct bk_loop *loop, int fd, int what, bk_fd_cb *cb,
     void *arg);
 void bk_fd_want(struct bk_fd *fd, int what);
 void bk_fd_free(struct bk_fd *fd);
 
-/* Timers, as in env.h. */
+/* Timers, as in env.h; never early, late by a few milliseconds. */
 struct bk_timer *bk_timer_new(struct bk_loop *loop, bk_timer_cb *cb,
     void *arg);
 void bk_timer_set(struct bk_timer *timer, int64_t delay_ns);
@@ -55,8 +56,13 @@ void bk_timer_stop(struct bk_timer *timer);
 void bk_timer_free(struct bk_timer *timer);
 
 /* Call cb once at the end of this turn (before the loop waits again), in the
- * order of asking; for gathering work of one turn. -1 when out of memory. */
+ * order of asking; for gathering work of one turn. What a callback asks for
+ * here runs at the end of the next turn, which does not wait. -1 when out of
+ * memory. */
 int bk_loop_later(struct bk_loop *loop, bk_timer_cb *cb, void *arg);
+/* Forget what was asked for with this cb and arg. */
+void bk_loop_later_cancel(struct bk_loop *loop, bk_timer_cb *cb,
+    const void *arg);
 
 /* A wake-up from other threads: bk_wake_up() may be called from any thread and
  * any number of times; cb runs on the loop at least once after the last. */
