@@ -13,12 +13,13 @@
 
 /* Split "host:port", "[v6]:port", ":port", "port". 0, or -1. Empty host: "".
  * Port 0 to 65535. */
-int bk_addr_split(const char *text, char *host, size_t hostlen,
-    uint16_t *port);
+int bk_addr_split(const char *text, char *host, size_t hostlen, uint16_t *port);
 
-/* Begin to connect. done(arg, fd, connecting) gets a non-blocking socket, or
- * fd -1 with errno set. Resolves names off the loop. Cancel with
- * bk_dial_cancel() before done. NULL when out of memory. */
+/* Begin to connect. done(arg, fd, error) gets a connected, non-blocking,
+ * close-on-exec socket (the callee's to close) and 0, or -1 and an errno value:
+ * EHOSTUNREACH also for a name nobody knows. It is called from the loop, and
+ * the dial is gone by then; before that bk_dial_cancel() ends it silently.
+ * NULL when out of memory. */
 struct bk_dial;
 typedef void bk_dial_cb(void *arg, int fd, int error);
 struct bk_dial *bk_dial(struct bk_loop *loop, const char *host, uint16_t port,

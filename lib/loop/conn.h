@@ -18,33 +18,37 @@
 struct bk_conn;
 
 enum bk_conn_end {
-	BK_CONN_EOF,       /* the peer closed */
-	BK_CONN_ERROR,     /* errno tells */
-	BK_CONN_OVERSIZE,  /* a frame above max_frame was announced */
-	BK_CONN_STALLED,   /* a half-sent frame, or output nobody takes */
-	BK_CONN_CLOSED,    /* bk_conn_finish() is done */
+	BK_CONN_EOF,      /* the peer closed; what was queued is flushed */
+	BK_CONN_ERROR,    /* errno tells */
+	BK_CONN_OVERSIZE, /* a frame above max_frame was announced */
+	BK_CONN_TLS,      /* the same, and it is the head of a TLS record */
+	BK_CONN_STALLED,  /* a half-sent frame, or output nobody takes */
+	BK_CONN_CLOSED,   /* bk_conn_finish() is done */
 };
 
 struct bk_conn_config {
 	size_t max_frame;      /* of L + 4, bytes */
-	size_t out_high;       /* above this many queued bytes on_full */
+	size_t out_high;       /* drained() tells when to go on after more */
 	int64_t frame_timeout; /* ns to complete a frame once begun; 0 = none */
 	int64_t write_timeout; /* ns without progress of queued output; 0 */
+	/* Both are noticed after once to twice the time. */
 };
 
 struct bk_conn_events {
-	/* One frame's payload, valid until return. Return false to end the
-	 * connection as after bk_conn_finish(). The callback may queue output
-	 * and may call bk_conn_finish() and bk_conn_pause(), but must not free
-	 * the connection. */
+	/* Required. One frame's payload, valid until return. Return false to
+	 * end the connection as after bk_conn_finish(). The callback may queue
+	 * output and may call bk_conn_finish() and bk_conn_pause(), but must
+	 * not free the connection. */
 	bool (*frame)(void *arg, uint8_t *payload, size_t len);
 	/* All frames of one read were handed over (end of a batch). */
 	void (*batch_end)(void *arg);
 	/* Queued output fell below out_high / 2 after having been above
 	 * out_high. */
 	void (*drained)(void *arg);
-	/* The connection is over; the only notice, exactly once. The owner
-	 * frees it here or later. what is a reason for people. */
+	/* The connection is over, its descriptor closed; the only notice,
+	 * exactly once, never from inside a call of the owner's. The owner
+	 * frees it here or later. what is a reason for people, such as "closed
+	 * by the peer", valid until return. */
 	void (*end)(void *arg, enum bk_conn_end why, const char *what);
 };
 

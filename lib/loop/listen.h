@@ -15,10 +15,10 @@
 /* Sockets handed in by the one who started us. */
 struct bk_inherited {
 	enum {
-		BK_START_PLAIN,       /* nothing: bind ourselves */
-		BK_START_INETD_WAIT,  /* fd 0 is a listening socket */
-		BK_START_INETD_NOWAIT,/* fd 0 is one connection */
-		BK_START_SYSTEMD,     /* LISTEN_FDS */
+		BK_START_PLAIN,        /* nothing: bind ourselves */
+		BK_START_INETD_WAIT,   /* fd 0 is a listening socket */
+		BK_START_INETD_NOWAIT, /* fd 0 is one connection */
+		BK_START_SYSTEMD,      /* LISTEN_FDS */
 	} how;
 	size_t n;
 	int fds[BK_LISTEN_MAX];
@@ -36,12 +36,13 @@ int bk_inherited_find(struct bk_inherited *in, const char **why);
 int bk_listen_bind(const char *text, int fds[BK_LISTEN_MAX], size_t *n,
     char *why, size_t whylen);
 /* The bound address as text: "127.0.0.1:41234", "[::1]:41234",
- * "unix:/path". */
+ * "unix:/path" (one of more than 107 bytes comes as it was bound, through
+ * /proc). 0, or -1 with errno. */
 int bk_listen_name(int fd, char *out, size_t len);
 
 /* Accept on a listening descriptor; accepted(arg, fd) gets non-blocking,
- * close-on-exec sockets with TCP_NODELAY. Out of descriptors: pauses 100 ms
- * and says so once. */
+ * close-on-exec sockets with TCP_NODELAY; it must not free the listener. Out of
+ * descriptors: pauses 100 ms and says so once. NULL with errno. */
 struct bk_listener;
 struct bk_listener *bk_listener_new(struct bk_loop *loop, int fd,
     void (*accepted)(void *arg, int fd), void *arg);

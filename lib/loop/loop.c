@@ -83,17 +83,6 @@ bk_loop_new(void)
 	return (loop);
 }
 
-void
-bk_loop_free(struct bk_loop *loop)
-{
-	if (loop == NULL)
-		return;
-	event_base_free(loop->base);
-	free(loop->asked.items);
-	free(loop->running.items);
-	free(loop);
-}
-
 struct event_base *
 bk_loop_base(struct bk_loop *loop)
 {
@@ -138,6 +127,20 @@ turn(struct bk_loop *loop)
 		return (-1);
 	run_later(loop);
 	return (0);
+}
+
+void
+bk_loop_free(struct bk_loop *loop)
+{
+	if (loop == NULL)
+		return;
+	/* What libevent still owes for something cancelled. */
+	loop->stop = true;
+	(void)turn(loop);
+	event_base_free(loop->base);
+	free(loop->asked.items);
+	free(loop->running.items);
+	free(loop);
 }
 
 int

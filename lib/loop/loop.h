@@ -49,8 +49,7 @@ void bk_fd_want(struct bk_fd *fd, int what);
 void bk_fd_free(struct bk_fd *fd);
 
 /* Timers, as in env.h; never early, late by a few milliseconds. */
-struct bk_timer *bk_timer_new(struct bk_loop *loop, bk_timer_cb *cb,
-    void *arg);
+struct bk_timer *bk_timer_new(struct bk_loop *loop, bk_timer_cb *cb, void *arg);
 void bk_timer_set(struct bk_timer *timer, int64_t delay_ns);
 void bk_timer_stop(struct bk_timer *timer);
 void bk_timer_free(struct bk_timer *timer);

@@ -12,7 +12,7 @@
 /* Where a bookie is reached. */
 struct bk_target {
 	enum { BK_TARGET_NONE, BK_TARGET_TCP, BK_TARGET_UNIX } kind;
-	const char *host;   /* name or numeric address, or socket path */
+	const char *host; /* name or numeric address, or socket path */
 	uint16_t port;
 };
 
@@ -22,9 +22,9 @@ typedef int bk_resolve_fn(void *arg, const char *bookie_id,
     struct bk_target *target);
 
 struct bk_rpc_config {
-	unsigned version;         /* 2 or 3 for ADD, READ, BATCH_READ; 3 */
-	int64_t connect_timeout;  /* ns */
-	size_t out_max;           /* bytes queued per bookie: EAGAIN above */
+	unsigned version;        /* 2 or 3 for ADD, READ, BATCH_READ; 3 */
+	int64_t connect_timeout; /* ns */
+	size_t out_max;          /* bytes queued per bookie: EAGAIN above */
 };
 
 /* NULL with errno. The env lives until bk_rpc_free(), which cancels everything
