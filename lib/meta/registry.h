@@ -45,15 +45,21 @@ struct bk_cookie {
 	char *instance_id;  /* or NULL */
 };
 void bk_cookie_fini(struct bk_cookie *c);
+/* Appended, always in version 5; 0, or -1 with errno ENOMEM. */
 int bk_cookie_encode(const struct bk_cookie *c, struct bk_buf *out);
+/* Into an uninitialised c; BK_OK, BK_EBADMETA or BK_ENOMEM. Versions 3 (lines)
+ * and from 4 on (text of a message). c is to be freed with bk_cookie_fini()
+ * only when it is BK_OK. */
 enum bk_status bk_cookie_decode(struct bk_bytes text, struct bk_cookie *c);
 /* Whether the stored one is of the same bookie, directories and cluster (5.6
  * Match); *why names the field that differs. */
 bool bk_cookie_matches(const struct bk_cookie *stored,
     const struct bk_cookie *ours, const char **why);
 
+/* The cookie's node as the store has it; ENONODE when there is none. */
 void bk_cookie_read(const struct bk_tree *tree, const char *bookie_id,
     bk_meta_cb *cb, void *arg);
+/* Create it and the list of cookies; EEXIST when there is one already. */
 void bk_cookie_create(const struct bk_tree *tree, const char *bookie_id,
     struct bk_bytes text, bk_done_cb *cb, void *arg);
 
@@ -71,10 +77,15 @@ struct bk_bookie_info {
 };
 
 /* Start watching. ready(status) is called once, when both lists and all
- * service infos have been read the first time (or with the error). changed()
- * after every later change; may be NULL. */
+ * service infos have been read the first time, or with the error that kept
+ * the writable list from being read: ENONODE where there is no cluster. It goes
+ * on watching in any case. changed() after every later change, once for all
+ * that come together; may be NULL. NULL when out of memory. Names that cannot
+ * be bookies are passed over, unreadable service infos are NULL. */
 struct bk_registry *bk_registry_new(const struct bk_tree *tree,
     bk_done_cb *ready, void (*changed)(void *arg), void *arg);
+/* No callback after this. To be called before the store is closed; NULL is
+ * fine. */
 void bk_registry_free(struct bk_registry *r);
 /* Known (registered) bookies, sorted by id; valid until the loop turns. */
 size_t bk_registry_count(const struct bk_registry *r);
@@ -86,8 +97,9 @@ const struct bk_bookie_info *bk_registry_find(const struct bk_registry *r,
 /* A bookie's own registration, kept alive over session loss (5.3). */
 struct bk_registration;
 /* Register; state() is told BK_OK each time the node stands, or the error
- * that made it give up. Waits for a predecessor's node to go while serving
- * (design/bookie.md 6). The payload is copied. */
+ * that made it give up (ENONODE: no such cluster). Waits for a predecessor's
+ * node to go while serving (design/bookie.md 6), and makes the node anew when
+ * somebody deletes it. The payload is copied. NULL when out of memory. */
 struct bk_registration *bk_registration_new(const struct bk_tree *tree,
     const char *bookie_id, struct bk_bytes payload, bool readonly,
     bk_done_cb *state, void *arg);
@@ -95,7 +107,9 @@ struct bk_registration *bk_registration_new(const struct bk_tree *tree,
 void bk_registration_mode(struct bk_registration *r, bool readonly);
 /* The store has a new session (BK_META_NEW_SESSION): register again. */
 void bk_registration_renew(struct bk_registration *r);
-/* Delete the node(s), then call done; the registration is freed. */
+/* Delete what this session put into the lists, then call done (may be NULL);
+ * the registration is freed. To be called before the store is closed. With
+ * NULL, done is called at once. */
 void bk_registration_free(struct bk_registration *r, bk_done_cb *done,
     void *arg);
 

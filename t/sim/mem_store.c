@@ -438,3 +438,9 @@ mem_remove(struct mem_store *s, const char *path)
 {
 	(void)mem_tree_remove(s->tree, path, BK_ANY_VERSION);
 }
+
+void
+mem_set_sequence(struct mem_store *s, const char *path, int64_t next)
+{
+	mem_tree_set_sequence(s->tree, path, next);
+}

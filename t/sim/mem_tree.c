@@ -514,6 +514,16 @@ mem_tree_children(struct mem_tree *t, const char *path, char ***names,
 	return (BK_OK);
 }
 
+void
+mem_tree_set_sequence(struct mem_tree *t, const char *path, int64_t next)
+{
+	struct node *n = find(t, path);
+
+	if (n == NULL)
+		errx(1, "simulated store: no %s", path);
+	n->sequence = (int32_t)next;
+}
+
 /* An ephemeral node of the session below n, or NULL. */
 static struct node *
 ephemeral_of(struct node *n, uint64_t session)

@@ -42,6 +42,8 @@ enum bk_status mem_tree_get(struct mem_tree *t, const char *path,
 /* Names, sorted; to be freed with each of its names. */
 enum bk_status mem_tree_children(struct mem_tree *t, const char *path,
     char ***names, size_t *n, struct bk_node_stat *stat);
+/* The number that the next sequential child gets. */
+void mem_tree_set_sequence(struct mem_tree *t, const char *path, int64_t next);
 /* Remove the ephemeral nodes of a session. */
 void mem_tree_end_session(struct mem_tree *t, uint64_t session);
 

@@ -73,5 +73,7 @@ void mem_put(struct mem_store *s, const char *path, const char *text);
 bool mem_get(struct mem_store *s, const char *path, struct bk_bytes *data,
     struct bk_node_stat *stat);
 void mem_remove(struct mem_store *s, const char *path);
+/* The number that the next sequential child of a node gets. */
+void mem_set_sequence(struct mem_store *s, const char *path, int64_t next);
 
 #endif
