@@ -9,13 +9,16 @@
  * comes from the loop exactly once, in the order of the calls, never inside
  * the call. A call that fails at once (bad path, out of memory) reports that
  * through the callback too. Outstanding calls when the store is closed get
- * ECANCELED.
+ * ECANCELED, before bk_meta_close() returns; nothing is called after it. Where
+ * there is no memory even to note a call, its callback comes at once.
  *
  * A result of ESTORE means "unknown whether done"; the caller looks, never
  * guesses (spec/metadata.md 1.4). The face itself repeats only reads.
  *
- * Paths are absolute, no empty component, no "." or "..", no NUL, at most
- * BK_PATH_MAX bytes; data at most BK_NODE_MAX.
+ * Paths are absolute, UTF-8, no empty component, no "." or "..", no control
+ * characters, at most BK_PATH_MAX bytes; data at most BK_NODE_MAX, and a multi
+ * with all its paths too. What breaks this gets EINVAL or ETOOBIG, maybe ahead
+ * of calls made earlier.
  */
 #ifndef BK_META_H
 #define BK_META_H
@@ -37,7 +40,7 @@ struct bk_meta;
 enum bk_node_kind {
 	BK_NODE_PERSISTENT,
 	BK_NODE_EPHEMERAL,
-	BK_NODE_SEQUENTIAL,           /* persistent, ten digits appended */
+	BK_NODE_SEQUENTIAL, /* persistent, ten digits appended */
 	BK_NODE_EPHEMERAL_SEQUENTIAL,
 };
 
@@ -48,22 +51,22 @@ enum bk_node_acl {
 };
 
 struct bk_node_stat {
-	int32_t version;       /* of the data */
-	int32_t cversion;      /* of the list of children */
-	int64_t created_ms;    /* wall clock, for people only */
-	uint64_t owner;        /* session of an ephemeral node, else 0 */
+	int32_t version;    /* of the data */
+	int32_t cversion;   /* of the list of children */
+	int64_t created_ms; /* wall clock, for people only */
+	uint64_t owner;     /* session of an ephemeral node, else 0 */
 	uint32_t nchildren;
 };
 
 /* What a callback gets; all of it dies when the callback returns. Fields that
  * do not belong to the call are zero. */
 struct bk_meta_reply {
-	const char *path;              /* create: the name really made */
-	struct bk_bytes data;          /* get */
-	struct bk_node_stat stat;      /* get, exists, set, children */
-	const char *const *children;   /* children: names, sorted by strcmp */
+	const char *path;            /* create: the name really made */
+	struct bk_bytes data;        /* get */
+	struct bk_node_stat stat;    /* get, exists, set, children */
+	const char *const *children; /* children: names, sorted by strcmp */
 	size_t nchildren;
-	size_t failed;                 /* multi: index of the op that failed */
+	size_t failed; /* multi: index of the op that failed */
 };
 
 typedef void bk_meta_cb(void *arg, enum bk_status status,
@@ -91,9 +94,9 @@ struct bk_watch {
 enum bk_meta_state {
 	BK_META_CONNECTING, /* not (or no longer) in touch; the session lives */
 	BK_META_CONNECTED,
-	BK_META_NEW_SESSION,/* connected with a fresh session: the ephemeral
+	BK_META_NEW_SESSION, /* connected with a fresh session: the ephemeral
 	                       nodes and watches of the old one are gone */
-	BK_META_FAILED,     /* will not come back by itself; the reason tells */
+	BK_META_FAILED, /* will not come back by itself; the reason tells */
 };
 
 /* State changes; reason is text for people ("connection refused", "the store
@@ -104,10 +107,10 @@ typedef void bk_meta_state_cb(void *arg, enum bk_meta_state state,
 struct bk_meta_op {
 	enum { BK_OP_CREATE, BK_OP_SET, BK_OP_DELETE, BK_OP_CHECK } kind;
 	const char *path;
-	struct bk_bytes data;       /* CREATE, SET */
-	int32_t version;            /* SET, DELETE, CHECK */
-	enum bk_node_kind node;     /* CREATE: no sequential kinds */
-	enum bk_node_acl acl;       /* CREATE */
+	struct bk_bytes data;   /* CREATE, SET */
+	int32_t version;        /* SET, DELETE, CHECK */
+	enum bk_node_kind node; /* CREATE: no sequential kinds */
+	enum bk_node_acl acl;   /* CREATE */
 };
 
 struct bk_meta_ops {
@@ -126,8 +129,8 @@ struct bk_meta_ops {
 	    int32_t version, bk_meta_cb *cb, void *arg);
 	void (*remove)(struct bk_meta *m, const char *path, int32_t version,
 	    bk_meta_cb *cb, void *arg);
-	void (*children)(struct bk_meta *m, const char *path,
-	    struct bk_watch w, bk_meta_cb *cb, void *arg);
+	void (*children)(struct bk_meta *m, const char *path, struct bk_watch w,
+	    bk_meta_cb *cb, void *arg);
 	void (*multi)(struct bk_meta *m, const struct bk_meta_op *ops,
 	    size_t nops, bk_meta_cb *cb, void *arg);
 	/* Reads after its callback see all writes before its call. */
@@ -142,6 +145,9 @@ struct bk_meta_ops {
 	    void *arg);
 	/* The clock pauses go by: monotonic ns. */
 	int64_t (*now)(struct bk_meta *m);
+	/* Read every node and compare what is read with what the store says it
+	 * holds: BK_OK or EBADMETA. NULL where a store does that by itself. */
+	void (*verify)(struct bk_meta *m, bk_meta_cb *cb, void *arg);
 };
 
 /* The face calls through ops; a backend embeds this as its first member. */
@@ -155,10 +161,10 @@ struct bk_meta {
 /* Where a cluster's metadata lives: a parsed BK_CLUSTER (cli.md 3.4). */
 struct bk_cluster_uri {
 	enum { BK_CLUSTER_ZK, BK_CLUSTER_LOCAL } kind;
-	char *hosts;    /* zk: "h1:2181,h2:2181" */
-	char *root;     /* zk: ledgers root, "/ledgers"; local: "/ledgers" */
-	char *dir;      /* local: directory of the store */
-	char *layout;   /* zk+LAYOUT: "hierarchical", ...; NULL: not demanded */
+	char *hosts;  /* zk: "h1:2181,h2:2181" */
+	char *root;   /* zk: ledgers root, "/ledgers"; local: "/ledgers" */
+	char *dir;    /* local: directory of the store */
+	char *layout; /* zk+LAYOUT: "hierarchical", ...; NULL: not demanded */
 };
 
 /* Parse "zk://h1,h2:2181/ledgers", "zk+hierarchical://h1;h2/ledgers",
@@ -169,14 +175,14 @@ int bk_cluster_uri_parse(const char *text, struct bk_cluster_uri *uri,
 void bk_cluster_uri_fini(struct bk_cluster_uri *uri);
 
 struct bk_meta_config {
-	int64_t session_timeout;    /* ns; ZooKeeper only; default 10 s */
-	int64_t connect_timeout;    /* ns until FAILED when never connected */
-	const char *auth_file;      /* ZooKeeper digest "user:password", or NULL */
-	bool own_thread;            /* embedded: write from a helper thread
+	int64_t session_timeout; /* ns; ZooKeeper only; default 10 s */
+	int64_t connect_timeout; /* ns until FAILED when never connected */
+	const char *auth_file;   /* ZooKeeper digest "user:password", or NULL */
+	bool own_thread;         /* embedded: write from a helper thread
 	                               (daemons); tools write in place */
-	bool read_only;             /* embedded: open no session, only read */
-	bool create;                /* embedded: make the store if missing */
-	const char *label;          /* embedded: "host pid" text for messages */
+	bool read_only;          /* embedded: open no session, only read */
+	bool create;             /* embedded: make the store if missing */
+	const char *label;       /* embedded: "host pid" text for messages */
 };
 
 /* Open the store named by uri. Returns at once; state changes and results
@@ -203,15 +209,18 @@ void bk_meta_remove(struct bk_meta *m, const char *path, int32_t version,
     bk_meta_cb *cb, void *arg);
 void bk_meta_children(struct bk_meta *m, const char *path, struct bk_watch w,
     bk_meta_cb *cb, void *arg);
-void bk_meta_multi(struct bk_meta *m, const struct bk_meta_op *ops,
-    size_t nops, bk_meta_cb *cb, void *arg);
+void bk_meta_multi(struct bk_meta *m, const struct bk_meta_op *ops, size_t nops,
+    bk_meta_cb *cb, void *arg);
 void bk_meta_sync(struct bk_meta *m, const char *path, bk_meta_cb *cb,
     void *arg);
 void bk_meta_unwatch(struct bk_meta *m, bk_watch_cb *fn, void *arg);
 uint64_t bk_meta_session(struct bk_meta *m);
-void bk_meta_pause(struct bk_meta *m, int64_t delay, bk_meta_cb *cb,
-    void *arg);
+void bk_meta_pause(struct bk_meta *m, int64_t delay, bk_meta_cb *cb, void *arg);
 int64_t bk_meta_now(struct bk_meta *m);
+void bk_meta_verify(struct bk_meta *m, bk_meta_cb *cb, void *arg);
+
+/* Whether a path keeps the rules above. */
+bool bk_meta_path_valid(const char *path);
 
 /* Create a node and its missing parents (persistent, empty), again in a loop
  * while parents vanish (metadata.md 1.3). */
