@@ -21,14 +21,24 @@ struct bk_target {
 typedef int bk_resolve_fn(void *arg, const char *bookie_id,
     struct bk_target *target);
 
+/*
+ * BATCH_READ is always v2; a READ that fences is always v3, since v2 cannot
+ * tell its answer from that to an earlier read of the same entry; the rest has
+ * no v2 form. v2 and v3 travel on connections of their own. An answer that says
+ * EUA where no password is involved is passed on as ESASL; a peer that speaks
+ * TLS gives ETLS, one that breaks the protocol EPROTO.
+ */
 struct bk_rpc_config {
-	unsigned version;        /* 2 or 3 for ADD, READ, BATCH_READ; 3 */
+	unsigned version;        /* 2: ADD and READ go as v2, if a request
+	                            does not say 3; else 3, or 2 if it does */
 	int64_t connect_timeout; /* ns */
-	size_t out_max;          /* bytes queued per bookie: EAGAIN above */
+	size_t out_max; /* bytes queued per bookie: EAGAIN from there on;
+	                            0 = no limit */
 };
 
 /* NULL with errno. The env lives until bk_rpc_free(), which cancels everything
- * without callbacks. */
+ * without callbacks and must not be called from one. Time-outs of requests come
+ * up to a sixteenth late. */
 struct bk_env *bk_rpc_new(struct bk_loop *loop,
     const struct bk_rpc_config *config, bk_resolve_fn *resolve, void *arg);
 void bk_rpc_free(struct bk_env *env);
