@@ -382,6 +382,12 @@ step(struct mem_store *s, int64_t until)
 	return (true);
 }
 
+bool
+mem_store_step(struct mem_store *s)
+{
+	return (step(s, INT64_MAX));
+}
+
 void
 mem_store_run(struct mem_store *s)
 {

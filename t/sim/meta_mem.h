@@ -30,6 +30,8 @@ struct bk_meta *mem_client_new(struct mem_store *s, bk_meta_state_cb *on_state,
 void mem_store_run(struct mem_store *s);
 bool mem_store_run_until(struct mem_store *s, const bool *done);
 void mem_store_run_for(struct mem_store *s, int64_t ns);
+/* The next event; false when there is none. */
+bool mem_store_step(struct mem_store *s);
 
 /* What becomes of a call. */
 struct mem_plan {
