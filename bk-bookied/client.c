@@ -11,6 +11,7 @@
 #include "bk-bookied/request.h"
 
 #include <arpa/inet.h>
+#include <bsd/string.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +63,8 @@ client_fetched(struct client *c)
 }
 
 /* "10.0.0.1:4711", "[fe80::1]:4711", "a local process". */
-static const char *
-name_of(const struct client *c, char *name, size_t len)
+static void
+name_peer(struct client *c, int fd)
 {
 	struct sockaddr_storage ss;
 	socklen_t size = sizeof(ss);
@@ -71,30 +72,25 @@ name_of(const struct client *c, char *name, size_t len)
 	const struct sockaddr_in *v4 = (const struct sockaddr_in *)&ss;
 	const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&ss;
 
-	if (getpeername(bk_conn_fd(c->conn), (struct sockaddr *)&ss, &size) ==
-	    -1)
-		return ("a peer that has gone");
+	(void)strlcpy(c->name, "a local process", sizeof(c->name));
+	if (getpeername(fd, (struct sockaddr *)&ss, &size) == -1)
+		return;
 	if (ss.ss_family == AF_INET &&
 	    inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host)) != NULL)
-		(void)snprintf(name, len, "%s:%u", host, ntohs(v4->sin_port));
+		(void)snprintf(c->name, sizeof(c->name), "%s:%u", host,
+		    ntohs(v4->sin_port));
 	else if (ss.ss_family == AF_INET6 &&
 	    inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host)) != NULL)
-		(void)snprintf(name, len, "[%s]:%u", host,
+		(void)snprintf(c->name, sizeof(c->name), "[%s]:%u", host,
 		    ntohs(v6->sin6_port));
-	else
-		return ("a local process");
-	return (name);
 }
 
 static void
 blame(struct client *c, const char *why)
 {
-	struct server *s = c->server;
-	char name[INET6_ADDRSTRLEN + 10];
-
-	s->counts.broken++;
-	complain(&s->broken, bk_clock_now(), BK_LOG_WARNING,
-	    "connection of %s: %s: ended", name_of(c, name, sizeof(name)), why);
+	c->server->counts.broken++;
+	complain(&c->server->broken, bk_clock_now(), BK_LOG_WARNING,
+	    "connection of %s: %s: ended", c->name, why);
 }
 
 static void
@@ -165,7 +161,7 @@ client_break(struct client *c, const char *why)
 {
 	if (!client_hears(c))
 		return;
-	bk_log(BK_LOG_ERROR, "a connection is given up: %s", why);
+	bk_log(BK_LOG_ERROR, "connection of %s: %s: ended", c->name, why);
 	c->is_broken = true;
 	client_pause(c, PAUSED_END, true);
 	drop_all(c);
@@ -221,6 +217,15 @@ on_frame(void *arg, uint8_t *payload, size_t len)
 	return (true);
 }
 
+/* Answers on their way still leave: to a peer that closed only its half, and
+ * to one whose last frame was bad. */
+static bool
+on_input_over(void *arg, enum bk_conn_end why, const char *what)
+{
+	client_end(arg, why == BK_CONN_EOF ? NULL : what);
+	return (true);
+}
+
 static void
 on_batch_end(void *arg)
 {
@@ -240,7 +245,7 @@ on_end(void *arg, enum bk_conn_end why, const char *what)
 {
 	struct client *c = arg;
 
-	if (why == BK_CONN_OVERSIZE || why == BK_CONN_STALLED)
+	if (why == BK_CONN_STALLED)
 		blame(c, what);
 	drop_all(c);
 	bk_conn_free(c->conn);
@@ -251,6 +256,7 @@ on_end(void *arg, enum bk_conn_end why, const char *what)
 
 static const struct bk_conn_events events = {
     .frame = on_frame,
+    .input_over = on_input_over,
     .batch_end = on_batch_end,
     .drained = on_drained,
     .end = on_end,
@@ -273,6 +279,7 @@ client_new(struct server *s, int fd)
 	if (c == NULL)
 		return (NULL);
 	c->server = s;
+	name_peer(c, fd);
 	held_init(&c->held);
 	TAILQ_INIT(&c->polls);
 	c->conn = bk_conn_new(s->loop, fd, false, &s->conn_config, &events, c);

@@ -15,6 +15,7 @@
 #include "loop/listen.h"
 
 #include <bsd/sys/queue.h>
+#include <netinet/in.h>
 
 /* Why a connection is not read for now; bits. */
 enum {
@@ -29,13 +30,14 @@ struct client {
 	struct bk_conn *conn; /* NULL once the connection is over */
 	struct held held;     /* answers that wait for the journal */
 	unsigned paused;
-	unsigned reading;        /* reads on their way; they keep the client */
-	struct bk_buf put_back;  /* the request that waits for room */
-	struct poll_list polls;  /* its long polls */
-	size_t counted;          /* its bytes in server.owed */
-	TAILQ_ENTRY(client) all; /* or among the gone */
-	TAILQ_ENTRY(client) holding; /* while held is not empty */
-	TAILQ_ENTRY(client) waiting; /* while put_back is not empty */
+	unsigned reading;       /* reads on their way; they keep the client */
+	struct bk_buf put_back; /* the request that waits for room */
+	struct poll_list polls; /* its long polls */
+	size_t counted;         /* its bytes in server.owed */
+	char name[INET6_ADDRSTRLEN + 10]; /* its peer, for people */
+	TAILQ_ENTRY(client) all;          /* or among the gone */
+	TAILQ_ENTRY(client) holding;      /* while held is not empty */
+	TAILQ_ENTRY(client) waiting;      /* while put_back is not empty */
 	bool is_holding;
 	bool is_waiting;
 	bool is_broken;    /* its output is cut short: nothing more */

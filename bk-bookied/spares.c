@@ -4,7 +4,7 @@
  * It keeps the reserve and one more ready. A segment given back gets a new
  * epoch, unless it is smaller than what is made by now, there are many, or the
  * file system would allocate anew anyway: then it is removed. The size doubles
- * when segments of it are used up within a second.
+ * each time a segment lasted less than a second.
  */
 #include "spares.h"
 #include "disk.h"
@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +28,7 @@ struct spares {
 	bool running;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	atomic_bool stop;
+	bool stop;
 	bool full;
 	char error[256];
 	struct segment_list given; /* by spares_give(), oldest first */
@@ -132,9 +131,8 @@ create_somewhere(struct spares *p, uint64_t size, uint64_t number)
 		const char *dir = p->config.dirs[p->next_dir];
 
 		p->next_dir = (p->next_dir + 1) % p->config.ndirs;
-		s = segment_create(dir, size, p->next_epoch++, number,
-		    &p->stop);
-		if (s == NULL && errno != ECANCELED && !is_full(errno)) {
+		s = segment_create(dir, size, p->next_epoch++, number);
+		if (s == NULL && !is_full(errno)) {
 			fail(p, "make a segment", dir);
 			return (NULL);
 		}
@@ -203,8 +201,8 @@ make_one(struct spares *p)
 	(void)pthread_mutex_lock(&p->lock);
 	if (s != NULL)
 		note_ready(p, s);
-	else if (!given)
-		p->full = is_full(errno);
+	else if (!given && p->error[0] == '\0')
+		p->full = true;
 	return (given || s != NULL);
 }
 
@@ -288,11 +286,11 @@ spares_give(struct spares *p, struct segment *s)
 
 /* Grow while segments are used up fast. */
 static void
-note_taken(struct spares *p, const struct segment *s, uint64_t number)
+note_taken(struct spares *p, uint64_t number)
 {
 	int64_t now = bk_clock_now();
 
-	if (p->taken != 0 && now - p->taken < SHORT_LIFE && s->size >= p->size)
+	if (p->taken != 0 && now - p->taken < SHORT_LIFE)
 		p->size *= 2;
 	if (p->size > p->config.size_max)
 		p->size = p->config.size_max;
@@ -313,7 +311,7 @@ spares_take(struct spares *p, bool reserve, uint64_t number)
 	} else if (usable(p, reserve) > 0) {
 		s = TAILQ_FIRST(&p->ready);
 		TAILQ_REMOVE(&p->ready, s, link);
-		note_taken(p, s, number);
+		note_taken(p, number);
 		(void)pthread_cond_signal(&p->cond);
 	} else if (p->full) {
 		error = ENOSPC;

@@ -25,6 +25,8 @@
 #define RETRY_FULL (200 * MS)
 #define SLOTS_KEPT 3
 
+enum thread_state { BUSY, WAITS_FOR_WORK, WAITS_FOR_TIME };
+
 struct syncer {
 	void (*done)(void *arg);
 	void *arg;
@@ -35,8 +37,7 @@ struct syncer {
 	pthread_cond_t cond;
 	STAILQ_HEAD(, slot) queue; /* pushed */
 	struct slot *offered;
-	bool writing;        /* the thread is */
-	bool waits_for_work; /* the thread does */
+	enum thread_state state;
 	bool stop;
 	bool full;
 	char error[512]; /* "" if all is well */
@@ -183,12 +184,12 @@ sleep_until(struct syncer *y, int64_t when)
 {
 	struct timespec t = {when / BK_SECOND, when % BK_SECOND};
 
-	y->waits_for_work = when == 0;
+	y->state = when != 0 ? WAITS_FOR_TIME : WAITS_FOR_WORK;
 	if (when != 0)
 		(void)pthread_cond_timedwait(&y->cond, &y->lock, &t);
 	else
 		(void)pthread_cond_wait(&y->cond, &y->lock);
-	y->waits_for_work = false;
+	y->state = BUSY;
 }
 
 /* The next batch to write; NULL to wait, until *when if that is not 0. */
@@ -222,11 +223,9 @@ serve(struct syncer *y, struct slot *slot)
 	int64_t began = bk_clock_now();
 	enum outcome outcome;
 
-	y->writing = true;
 	(void)pthread_mutex_unlock(&y->lock);
 	outcome = write_slot(y, slot);
 	(void)pthread_mutex_lock(&y->lock);
-	y->writing = false;
 	if (outcome == WRITTEN) {
 		note_written(y, slot, began);
 		return;
@@ -280,7 +279,7 @@ syncer_offer(struct syncer *y, struct slot *slot)
 
 	(void)pthread_mutex_lock(&y->lock);
 	y->offered = slot;
-	waits = y->waits_for_work;
+	waits = y->state == WAITS_FOR_WORK;
 	(void)pthread_mutex_unlock(&y->lock);
 	if (waits)
 		(void)pthread_cond_signal(&y->cond);
@@ -304,8 +303,8 @@ may_write_now(struct syncer *y)
 	bool may;
 
 	(void)pthread_mutex_lock(&y->lock);
-	may = !y->writing && STAILQ_EMPTY(&y->queue) && y->error[0] == '\0' &&
-	    y->sync_ns < QUICK;
+	may = y->state == WAITS_FOR_WORK && STAILQ_EMPTY(&y->queue) &&
+	    y->error[0] == '\0' && y->sync_ns < QUICK;
 	(void)pthread_mutex_unlock(&y->lock);
 	return (may);
 }
@@ -316,7 +315,7 @@ syncer_write_now(struct syncer *y, struct slot *slot)
 	int64_t began = bk_clock_now();
 	enum outcome outcome;
 
-	/* The thread has nothing, and gets nothing while we are here. */
+	/* The thread waits, and only this one could give it work. */
 	if (!may_write_now(y))
 		return (false);
 	outcome = write_slot(y, slot);

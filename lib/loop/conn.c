@@ -383,16 +383,36 @@ take(struct bk_conn *c)
 	return (digest_input(c, shared, (size_t)n - room));
 }
 
+/* Whether the owner wants to say more before the end. */
+static bool
+is_kept(struct bk_conn *c, enum bk_conn_end why, const char *what)
+{
+	if (c->events->input_over == NULL ||
+	    !c->events->input_over(c->arg, why, what))
+		return (false);
+	bk_buf_fini(&c->in);
+	return (true);
+}
+
+static void
+over_unfit(struct bk_conn *c, enum bk_conn_end why, const char *what)
+{
+	if (is_kept(c, why, what))
+		bk_conn_pause(c, true);
+	else
+		over(c, why, what);
+}
+
 /* A frame was announced that is too long: say what it looks like. */
 static void
-over_unfit(struct bk_conn *c)
+at_unfit(struct bk_conn *c)
 {
 	const uint8_t *head = bk_buf_head(&c->in);
 	char what[WHAT_MAX];
 
 	if ((head[0] == TLS_ALERT || head[0] == TLS_HANDSHAKE) &&
 	    head[1] == TLS_MAJOR) {
-		over(c, BK_CONN_TLS, "speaks TLS");
+		over_unfit(c, BK_CONN_TLS, "speaks TLS");
 		return;
 	}
 	if (memcmp(head, "HTTP", FRAME_HEAD) == 0 ||
@@ -404,21 +424,23 @@ over_unfit(struct bk_conn *c)
 		(void)snprintf(what, sizeof(what),
 		    "announces a frame of %" PRIu32 " bytes",
 		    bk_be32_get(head));
-	over(c, BK_CONN_OVERSIZE, what);
+	over_unfit(c, BK_CONN_OVERSIZE, what);
 }
 
 static void
 at_eof(struct bk_conn *c)
 {
+	const char *what = bk_buf_len(&c->in) > 0 ?
+	    "closed in the middle of a frame" :
+	    "closed by the peer";
+
 	c->eof = true;
 	if (c->state == LINGERING)
 		over(c, c->why, c->what);
-	else if (c->finishing)
+	else if (c->finishing || is_kept(c, BK_CONN_EOF, what))
 		watch(c);
 	else
-		begin_finish(c, BK_CONN_EOF,
-		    bk_buf_len(&c->in) > 0 ? "closed in the middle of a frame" :
-					     "closed by the peer");
+		begin_finish(c, BK_CONN_EOF, what);
 }
 
 /* What became of taking input. Returns whether the connection goes on. */
@@ -433,7 +455,7 @@ goes_on(struct bk_conn *c, enum taken t)
 		at_eof(c);
 		return (false);
 	case UNFIT:
-		over_unfit(c);
+		at_unfit(c);
 		return (false);
 	case FAILED:
 		break;

@@ -40,6 +40,12 @@ struct bk_conn_events {
 	 * output and may call bk_conn_finish() and bk_conn_pause(), but must
 	 * not free the connection. */
 	bool (*frame)(void *arg, uint8_t *payload, size_t len);
+	/* No more frames will come: the peer closed, or sent what is no frame;
+	 * why and what as in end(). Return true to keep the connection, not
+	 * read any more, for output still to be queued: bk_conn_finish() then
+	 * ends it. Otherwise, or when NULL, it is over; a peer that closed
+	 * still gets what was queued. */
+	bool (*input_over)(void *arg, enum bk_conn_end why, const char *what);
 	/* All frames of one read were handed over (end of a batch). */
 	void (*batch_end)(void *arg);
 	/* Queued output fell below out_high / 2 after having been above

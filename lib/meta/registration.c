@@ -201,11 +201,13 @@ remove_other(struct bk_registration *r)
 static void
 wait_for_predecessor(struct bk_registration *r)
 {
-	if (!r->told)
+	if (!r->told) {
 		bk_log(BK_LOG_INFO,
 		    "bookie %s: an earlier session's registration stands: "
 		    "waiting for it to go",
 		    r->id);
+		r->state(r->arg, BK_EEXIST);
+	}
 	r->told = true;
 	round_over(r);
 }

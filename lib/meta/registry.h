@@ -96,10 +96,11 @@ const struct bk_bookie_info *bk_registry_find(const struct bk_registry *r,
 
 /* A bookie's own registration, kept alive over session loss (5.3). */
 struct bk_registration;
-/* Register; state() is told BK_OK each time the node stands, or the error
- * that made it give up (ENONODE: no such cluster). Waits for a predecessor's
- * node to go while serving (design/bookie.md 6), and makes the node anew when
- * somebody deletes it. The payload is copied. NULL when out of memory. */
+/* Register; state() is told BK_OK each time the node stands, EEXIST when it is
+ * a predecessor's, whose end is waited for while serving (design/bookie.md 6),
+ * or the error that made it give up (ENONODE: no such cluster). The node is
+ * made anew when somebody deletes it. The payload is copied. NULL when out of
+ * memory. */
 struct bk_registration *bk_registration_new(const struct bk_tree *tree,
     const char *bookie_id, struct bk_bytes payload, bool readonly,
     bk_done_cb *state, void *arg);

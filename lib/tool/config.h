@@ -29,9 +29,10 @@ int bk_config_read(const char *path, bk_config_fn *set, void *arg, char *why,
 int bk_config_text(const char *text, size_t len, const char *name,
     bk_config_fn *set, void *arg, char *why, size_t whylen);
 
-/* Set the options of a program from the config files that count. Exits 78 on
- * any mistake in them. Settings of other programs are passed over. */
-void bk_config_apply(const struct bk_program *p);
+/* Set the options of a program from the config files that count. 0, or -1 after
+ * reporting the first mistake in them. Settings of other programs are passed
+ * over. */
+int bk_config_apply(const struct bk_program *p);
 
 /* A setting some program of the family takes (settings.c). */
 struct bk_setting {

@@ -52,21 +52,21 @@ set(void *arg, const char *name, const char *value, const char *where,
 	return (-1);
 }
 
-static void
+static int
 apply(const struct bk_program *p, const char *path, enum bk_opt_origin origin)
 {
 	struct target t = {p, origin};
 	char why[PATH_MAX + 256];
 
 	if (bk_config_read(path, set, &t, why, sizeof(why)) == 0)
-		return;
+		return (0);
 	if (errno == ENOENT && origin != BK_FROM_FILE)
-		return;
+		return (0);
 	bk_log(BK_LOG_ERROR, "%s", why);
-	exit(EX_CONFIG);
+	return (-1);
 }
 
-void
+int
 bk_config_apply(const struct bk_program *p)
 {
 	const char *base = getenv("XDG_CONFIG_HOME");
@@ -74,16 +74,15 @@ bk_config_apply(const struct bk_program *p)
 	char path[PATH_MAX] = "";
 	int n = 0;
 
-	if (bk_common.config != NULL) {
-		apply(p, bk_common.config, BK_FROM_FILE);
-		return;
-	}
+	if (bk_common.config != NULL)
+		return (apply(p, bk_common.config, BK_FROM_FILE));
 	/* The specification of these variables has relative ones ignored. */
 	if (base != NULL && *base == '/')
 		n = snprintf(path, sizeof(path), "%s/bk/config", base);
 	else if (home != NULL && *home == '/')
 		n = snprintf(path, sizeof(path), "%s/.config/bk/config", home);
-	if (n > 0 && (size_t)n < sizeof(path))
-		apply(p, path, BK_FROM_USER);
-	apply(p, BK_CONFIG_SYSTEM, BK_FROM_SYSTEM);
+	if (n > 0 && (size_t)n < sizeof(path) &&
+	    apply(p, path, BK_FROM_USER) == -1)
+		return (-1);
+	return (apply(p, BK_CONFIG_SYSTEM, BK_FROM_SYSTEM));
 }

@@ -282,10 +282,19 @@ bk_opt_parse(const struct bk_program *p, int argc, char **argv)
 	if (bk_common.complete)
 		bk_opt_complete(p);
 	take_environment(p);
-	bk_config_apply(p);
+	if (bk_config_apply(p) == -1)
+		exit(EX_CONFIG);
 	bk_log_level(bk_common.verbose > 1 ? BK_LOG_DEBUG :
 		bk_common.verbose == 1     ? BK_LOG_INFO :
 		bk_common.quiet            ? BK_LOG_ERROR :
 					     BK_LOG_WARNING);
 	return (operands);
+}
+
+int
+bk_opt_reload(const struct bk_program *p, int argc, char **argv)
+{
+	take_line(p, argc, argv);
+	take_environment(p);
+	return (bk_config_apply(p));
 }

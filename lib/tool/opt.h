@@ -86,6 +86,11 @@ struct bk_program {
  */
 int bk_opt_parse(const struct bk_program *p, int argc, char **argv);
 
+/* Parse once more while the program runs, into a fresh table; argv is one that
+ * bk_opt_parse() took. 0, or -1 after reporting what is wrong in a config file:
+ * the values are then not to be used. */
+int bk_opt_reload(const struct bk_program *p, int argc, char **argv);
+
 /* Usage error: "prog: what" and "try 'prog --help'"; exits 64. */
 void bk_usage(const char *fmt, ...)
     __attribute__((format(printf, 1, 2), noreturn));
