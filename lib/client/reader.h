@@ -37,36 +37,41 @@ struct bk_read_entry {
 	const char *bookie;
 };
 
-/* Called for each entry in ascending order; return false to pause: the reader
- * keeps what it has and goes on at bk_reader_resume(). */
+/* Called for each entry in ascending order, from the loop; return false to
+ * pause after this one: the reader keeps what it has and goes on at
+ * bk_reader_resume(). It may free the reader, and return anything then. */
 typedef bool bk_entry_cb(void *arg, const struct bk_read_entry *entry);
 
 struct bk_read_options {
-	bool unconfirmed;     /* also above the LAC (clamped when closed) */
-	const char *bookie;   /* only this replica, or NULL */
-	size_t window_entries;/* read ahead; 0 = default */
-	size_t window_bytes;
+	bool unconfirmed;      /* also above the LAC (clamped when closed) */
+	const char *bookie;    /* only this replica, or NULL */
+	size_t window_entries; /* read ahead; 0: 512 */
+	size_t window_bytes;   /* 4 MiB; one entry may always be on its way */
 };
 
 /*
  * Read entries first..last in order (last = INT64_MAX: to the LAC as known at
- * the call). One read at a time per reader. done(BK_OK) after the last one;
- * EINVAL when last is above the LAC; ENOENTRY only when every replica denied
- * it after a fresh look at the metadata (9, D8); EDIGEST when all copies are
- * bad; else what went wrong.
+ * the call, or with unconfirmed to the first entry that nobody has). One read
+ * at a time per reader. done(BK_OK) after the last one; EINVAL when last is
+ * above the LAC or below first; ENOENTRY only when every replica
+ * denied it after a fresh look at the metadata (9, D8); EDIGEST when a copy is
+ * bad and no other is good; else what went wrong. Entries before the failed
+ * one have been delivered.
  */
 void bk_reader_read(struct bk_reader *r, int64_t first, int64_t last,
-    const struct bk_read_options *options, bk_entry_cb *each,
-    bk_done_cb *done, void *arg);
+    const struct bk_read_options *options, bk_entry_cb *each, bk_done_cb *done,
+    void *arg);
 void bk_reader_resume(struct bk_reader *r);
 
 /*
  * Wait until the LAC is above known, or the ledger is closed, or timeout (ns).
- * BK_OK: look at bk_reader_lac() and bk_reader_closed(); ETIMEOUT: neither.
- * Long poll where the bookies speak it, else polling; the metadata is watched.
+ * BK_OK: look at bk_reader_lac() and bk_reader_closed(); ETIMEOUT: neither;
+ * ENOLEDGER: it was deleted. BK_FOREVER waits for ever. Long poll with v3, else
+ * polling; the metadata is watched from the first call on. One at a time,
+ * but a read may be under way beside it.
  */
-void bk_reader_wait(struct bk_reader *r, int64_t known,
-    int64_t timeout_ns, bk_done_cb *cb, void *arg);
+void bk_reader_wait(struct bk_reader *r, int64_t known, int64_t timeout_ns,
+    bk_done_cb *cb, void *arg);
 
 /* Read one entry from one named bookie, no other replica asked, for check and
  * verify: the answer's status, payload and header after the digest check. */

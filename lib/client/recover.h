@@ -9,8 +9,8 @@
 #include "client/client.h"
 
 /* The ledger as closed: by us, or by whoever was first. */
-typedef void bk_recover_cb(void *arg, enum bk_status status,
-    int64_t last_entry, int64_t length);
+typedef void bk_recover_cb(void *arg, enum bk_status status, int64_t last_entry,
+    int64_t length);
 
 /* Recover and close. A CLOSED ledger is success at once. EUA before anything
  * is fenced when the password differs from the stored one (password NULL: take

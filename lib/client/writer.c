@@ -40,26 +40,26 @@ static void
 settle(void *arg)
 {
 	struct bk_writer *w = arg;
-	bool gone = false;
 
-	w->gone = &gone;
+	w->settling = true;
 	if (bk_writer_lac(w) > w->told) {
 		w->told = bk_writer_lac(w);
 		w->events.acked(w->arg, w->told);
 	}
-	if (!gone && w->want_room && w->status == BK_OK && !w->closing &&
+	if (!w->freed && w->want_room && w->status == BK_OK && !w->closing &&
 	    has_room(w)) {
 		w->want_room = false;
 		w->events.room(w->arg);
 	}
-	if (!gone && w->status != BK_OK && !w->told_failed) {
+	if (!w->freed && w->status != BK_OK && !w->told_failed) {
 		w->told_failed = true;
 		w->events.failed(w->arg, w->status);
 	}
-	if (!gone && w->close_ended && w->close_cb != NULL)
+	if (!w->freed && w->close_ended && w->close_cb != NULL)
 		tell_close(w);
-	if (!gone)
-		w->gone = NULL;
+	w->settling = false;
+	if (w->freed)
+		free(w);
 }
 
 void
@@ -262,8 +262,6 @@ bk_writer_free(struct bk_writer *w)
 {
 	if (w == NULL)
 		return;
-	if (w->gone != NULL)
-		*w->gone = true;
 	LIST_REMOVE(w, link);
 	bk_ledger_watch_free(w->watch);
 	bk_guard_drop(w->guard);
@@ -272,7 +270,9 @@ bk_writer_free(struct bk_writer *w)
 	if (w->settle != NULL)
 		w->c->env->ops->timer_free(w->settle);
 	bk_ledger_meta_fini(&w->meta);
-	free(w);
+	w->freed = true;
+	if (!w->settling)
+		free(w);
 }
 
 /* Header and digest once; they stay as they are, whoever gets the entry. */

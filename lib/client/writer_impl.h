@@ -32,7 +32,8 @@ struct bk_writer {
 	struct bk_writer_events events;
 	void *arg;
 	struct bk_timer *settle; /* tells the user, once a turn */
-	bool *gone;              /* set when freed inside a callback */
+	bool settling;           /* the user is being told */
+	bool freed;              /* in there: the memory goes afterwards */
 	int64_t length;          /* payload bytes of all ids given */
 	int64_t told;            /* last entry acked() was called for */
 	enum bk_status status;   /* the failure, or BK_OK */
