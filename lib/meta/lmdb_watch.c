@@ -46,9 +46,9 @@ bk_lmdb_look(struct meta_lmdb *m)
 		bk_lmdb_collect(m, &tx);
 		bk_lmdb_abort(&tx);
 	}
-	bk_lmdb_enter(m);
+	bk_meta_enter(&m->q);
 	bk_lmdb_deliver_events(m);
-	bk_lmdb_leave(m);
+	bk_meta_leave(&m->q);
 }
 
 /* A writer killed at the very end of its commit leaves it durable but not to
@@ -164,7 +164,7 @@ tick(void *arg)
 	int64_t now = bk_clock_now();
 	int dead;
 
-	bk_lmdb_enter(m);
+	bk_meta_enter(&m->q);
 	if (now >= m->sweep_due) {
 		m->sweep_due = now + SWEEP_INTERVAL;
 		sweep(m);
@@ -177,9 +177,9 @@ tick(void *arg)
 		bk_lmdb_schedule(m);
 	if (m->watches.n > 0)
 		look_for_changes(m);
-	if (!m->closed)
+	if (!m->q.closed)
 		set_tick(m);
-	bk_lmdb_leave(m);
+	bk_meta_leave(&m->q);
 }
 
 enum bk_status
@@ -189,8 +189,8 @@ bk_lmdb_watch_start(struct meta_lmdb *m, const char **why)
 	struct bk_lmdb_txn tx;
 	enum bk_status status;
 
-	m->tick = bk_timer_new(m->loop, tick, m);
-	m->probe = bk_timer_new(m->loop, probe, m);
+	m->tick = bk_timer_new(m->q.loop, tick, m);
+	m->probe = bk_timer_new(m->q.loop, probe, m);
 	if (m->tick == NULL || m->probe == NULL)
 		return (BK_ENOMEM);
 	status = bk_lmdb_begin(&tx, m->store, false);
@@ -215,7 +215,7 @@ void
 bk_lmdb_watch_begin(struct meta_lmdb *m)
 {
 	if (m->notice == NULL && !m->no_notice) {
-		m->notice = bk_lmdb_notice_new(m->loop, m->store,
+		m->notice = bk_lmdb_notice_new(m->q.loop, m->store,
 		    somebody_wrote, somebody_died, m);
 		m->no_notice = m->notice == NULL;
 	}

@@ -42,7 +42,7 @@ struct bk_call {
 
 	/* The store's own. */
 	void *store;
-	int64_t deadline;
+	int64_t deadline; /* to be sent by, or to be given up */
 	int tries;
 	bool settled;
 	size_t size; /* bytes it holds */

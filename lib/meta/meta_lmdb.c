@@ -32,37 +32,13 @@ of(struct bk_meta *m)
 	return ((struct meta_lmdb *)m);
 }
 
-/* Callbacks may close the store. What runs them enters first and leaves last;
- * whoever leaves last of all frees it. */
-
-void
-bk_lmdb_enter(struct meta_lmdb *m)
-{
-	m->depth++;
-}
-
-void
-bk_lmdb_leave(struct meta_lmdb *m)
-{
-	if (--m->depth == 0 && m->closed)
-		free(m);
-}
-
-void
-bk_lmdb_tell(struct meta_lmdb *m, enum bk_meta_state state,
-    enum bk_status status, const char *reason)
-{
-	if (!m->closed && m->base.on_state != NULL)
-		m->base.on_state(m->base.state_arg, state, status, reason);
-}
-
 /* Look at the queue at the end of this turn. */
 void
 bk_lmdb_schedule(struct meta_lmdb *m)
 {
-	if (m->closed || m->scheduled)
+	if (m->q.closed || m->scheduled)
 		return;
-	m->scheduled = bk_loop_later(m->loop, pump, m) == 0;
+	m->scheduled = bk_loop_later(m->q.loop, pump, m) == 0;
 	if (!m->scheduled)
 		bk_timer_set(m->retry, 0);
 }
@@ -70,7 +46,7 @@ bk_lmdb_schedule(struct meta_lmdb *m)
 void
 bk_lmdb_deliver_events(struct meta_lmdb *m)
 {
-	while (!m->closed && bk_watches_deliver(&m->watches))
+	while (!m->q.closed && bk_watches_deliver(&m->watches))
 		continue;
 }
 
@@ -177,9 +153,9 @@ take_reads(struct meta_lmdb *m, bool *watches, bool *syncs)
 	struct bk_call *call;
 	size_t n = 0;
 
-	while ((call = STAILQ_FIRST(&m->queue)) != NULL &&
+	while ((call = STAILQ_FIRST(&m->q.calls)) != NULL &&
 	    bk_call_reads(call) && n++ < READ_BATCH) {
-		STAILQ_REMOVE_HEAD(&m->queue, next);
+		STAILQ_REMOVE_HEAD(&m->q.calls, next);
 		STAILQ_INSERT_TAIL(&m->reading, call, next);
 		*watches |= call->watch.fn != NULL;
 		*syncs |= call->kind == BK_CALL_SYNC;
@@ -219,10 +195,10 @@ take_changes(struct meta_lmdb *m)
 	struct bk_call *call;
 	size_t n = 0, size = 0;
 
-	while ((call = STAILQ_FIRST(&m->queue)) != NULL &&
+	while ((call = STAILQ_FIRST(&m->q.calls)) != NULL &&
 	    !bk_call_reads(call) && n++ < BK_LMDB_BATCH_CALLS &&
 	    (size += call->size) < BK_LMDB_BATCH_BYTES) {
-		STAILQ_REMOVE_HEAD(&m->queue, next);
+		STAILQ_REMOVE_HEAD(&m->q.calls, next);
 		STAILQ_INSERT_TAIL(&m->batch.calls, call, next);
 	}
 }
@@ -234,7 +210,7 @@ session_begun(struct meta_lmdb *m)
 	char reason[600];
 
 	if (m->batch.status == BK_OK) {
-		bk_lmdb_tell(m,
+		bk_meta_tell(&m->q,
 		    m->had_session ? BK_META_NEW_SESSION : BK_META_CONNECTED,
 		    BK_OK, "");
 		m->had_session = true;
@@ -250,7 +226,7 @@ session_begun(struct meta_lmdb *m)
 	else
 		(void)snprintf(reason, sizeof(reason), "%s: %s", m->store->dir,
 		    bk_status_text(m->batch.status));
-	bk_lmdb_tell(m,
+	bk_meta_tell(&m->q,
 	    m->batch.status == BK_ECONFIG ? BK_META_FAILED : BK_META_CONNECTING,
 	    m->batch.status, reason);
 }
@@ -263,7 +239,7 @@ report_held(struct meta_lmdb *m)
 	(void)snprintf(reason, sizeof(reason), "%s: store held by %s",
 	    m->store->dir, bk_lmdb_holder(m->store));
 	m->held = true;
-	bk_lmdb_tell(m, BK_META_CONNECTING, BK_EHELD, reason);
+	bk_meta_tell(&m->q, BK_META_CONNECTING, BK_EHELD, reason);
 }
 
 /* Somebody ended our session: begin another. */
@@ -281,23 +257,23 @@ batch_done(struct meta_lmdb *m)
 	bool begun = m->batch.open_session;
 
 	m->working = false;
-	bk_lmdb_enter(m);
+	bk_meta_enter(&m->q);
 	if (begun)
 		session_begun(m);
 	else if (m->batch.status == BK_EHELD)
 		report_held(m);
 	else if (m->held) {
 		m->held = false;
-		bk_lmdb_tell(m, BK_META_CONNECTED, BK_OK, "");
+		bk_meta_tell(&m->q, BK_META_CONNECTED, BK_OK, "");
 	}
-	if (!m->closed)
+	if (!m->q.closed)
 		bk_lmdb_look(m);
-	if (!m->closed && m->batch.status == BK_ESESSION)
+	if (!m->q.closed && m->batch.status == BK_ESESSION)
 		session_lost(m);
 	finish_calls(&m->batch.calls);
-	if (!m->closed)
+	if (!m->q.closed)
 		bk_lmdb_schedule(m);
-	bk_lmdb_leave(m);
+	bk_meta_leave(&m->q);
 }
 
 static void
@@ -366,127 +342,20 @@ static void
 pump(void *arg)
 {
 	struct meta_lmdb *m = arg;
-	struct bk_call *first = STAILQ_FIRST(&m->queue);
+	struct bk_call *first = STAILQ_FIRST(&m->q.calls);
 
 	m->scheduled = false;
 	if (m->working)
 		return;
-	bk_lmdb_enter(m);
+	bk_meta_enter(&m->q);
 	if (bk_lmdb_wants_session(m) || m->reap ||
 	    (first != NULL && !bk_call_reads(first)))
 		start_batch(m);
 	else if (first != NULL)
 		run_reads(m);
-	if (!m->closed && !m->working && !STAILQ_EMPTY(&m->queue))
+	if (!m->q.closed && !m->working && !STAILQ_EMPTY(&m->q.calls))
 		bk_lmdb_schedule(m);
-	bk_lmdb_leave(m);
-}
-
-/* The calls. */
-
-static const struct bk_bytes no_data = {NULL, 0};
-
-static void
-enqueue(struct meta_lmdb *m, struct bk_call *call, bk_meta_cb *cb, void *arg)
-{
-	static const struct bk_meta_reply nothing;
-
-	if (m->closed || call == NULL) {
-		bk_call_free(call);
-		cb(arg, m->closed ? BK_ECANCELED : BK_ENOMEM, &nothing);
-		return;
-	}
-	STAILQ_INSERT_TAIL(&m->queue, call, next);
-	bk_lmdb_schedule(m);
-}
-
-static void
-lmdb_create(struct bk_meta *m, const char *path, struct bk_bytes data,
-    enum bk_node_kind kind, enum bk_node_acl acl, bk_meta_cb *cb, void *arg)
-{
-	struct bk_call *call;
-
-	(void)acl; /* the whole store has one owner */
-	call = bk_call_new(BK_CALL_CREATE, path, data, cb, arg);
-	if (call != NULL)
-		call->node = kind;
-	enqueue(of(m), call, cb, arg);
-}
-
-static void
-lmdb_read(struct bk_meta *m, enum bk_call_kind kind, const char *path,
-    struct bk_watch w, bk_meta_cb *cb, void *arg)
-{
-	struct bk_call *call;
-
-	call = bk_call_new(kind, path, no_data, cb, arg);
-	if (call != NULL)
-		call->watch = w;
-	enqueue(of(m), call, cb, arg);
-}
-
-static void
-lmdb_get(struct bk_meta *m, const char *path, struct bk_watch w, bk_meta_cb *cb,
-    void *arg)
-{
-	lmdb_read(m, BK_CALL_GET, path, w, cb, arg);
-}
-
-static void
-lmdb_exists(struct bk_meta *m, const char *path, struct bk_watch w,
-    bk_meta_cb *cb, void *arg)
-{
-	lmdb_read(m, BK_CALL_EXISTS, path, w, cb, arg);
-}
-
-static void
-lmdb_children(struct bk_meta *m, const char *path, struct bk_watch w,
-    bk_meta_cb *cb, void *arg)
-{
-	lmdb_read(m, BK_CALL_CHILDREN, path, w, cb, arg);
-}
-
-static void
-lmdb_sync(struct bk_meta *m, const char *path, bk_meta_cb *cb, void *arg)
-{
-	lmdb_read(m, BK_CALL_SYNC, path, BK_NO_WATCH, cb, arg);
-}
-
-static void
-lmdb_verify(struct bk_meta *m, bk_meta_cb *cb, void *arg)
-{
-	lmdb_read(m, BK_CALL_VERIFY, "/", BK_NO_WATCH, cb, arg);
-}
-
-static void
-lmdb_set(struct bk_meta *m, const char *path, struct bk_bytes data,
-    int32_t version, bk_meta_cb *cb, void *arg)
-{
-	struct bk_call *call;
-
-	call = bk_call_new(BK_CALL_SET, path, data, cb, arg);
-	if (call != NULL)
-		call->version = version;
-	enqueue(of(m), call, cb, arg);
-}
-
-static void
-lmdb_remove(struct bk_meta *m, const char *path, int32_t version,
-    bk_meta_cb *cb, void *arg)
-{
-	struct bk_call *call;
-
-	call = bk_call_new(BK_CALL_REMOVE, path, no_data, cb, arg);
-	if (call != NULL)
-		call->version = version;
-	enqueue(of(m), call, cb, arg);
-}
-
-static void
-lmdb_multi(struct bk_meta *m, const struct bk_meta_op *ops, size_t nops,
-    bk_meta_cb *cb, void *arg)
-{
-	enqueue(of(m), bk_call_new_multi(ops, nops, cb, arg), cb, arg);
+	bk_meta_leave(&m->q);
 }
 
 static void
@@ -495,7 +364,7 @@ lmdb_unwatch(struct bk_meta *m, bk_watch_cb *fn, void *arg)
 	struct bk_call *call;
 
 	bk_watches_drop(&of(m)->watches, fn, arg);
-	STAILQ_FOREACH(call, &of(m)->queue, next) {
+	STAILQ_FOREACH(call, &of(m)->q.calls, next) {
 		if (call->watch.fn == fn && call->watch.arg == arg)
 			call->watch.fn = NULL;
 	}
@@ -507,25 +376,6 @@ lmdb_session(struct bk_meta *m)
 	return (of(m)->working && of(m)->batch.open_session ?
 		0 :
 		of(m)->session.id);
-}
-
-static void
-lmdb_pause(struct bk_meta *m, int64_t delay, bk_meta_cb *cb, void *arg)
-{
-	static const struct bk_meta_reply nothing;
-
-	if (of(m)->closed)
-		cb(arg, BK_ECANCELED, &nothing);
-	else if (bk_pauses_add(&of(m)->pauses, of(m)->loop, delay, cb, arg) !=
-	    0)
-		cb(arg, BK_ENOMEM, &nothing);
-}
-
-static int64_t
-lmdb_now(struct bk_meta *m)
-{
-	(void)m;
-	return (bk_clock_now());
 }
 
 /* Closing. */
@@ -551,37 +401,49 @@ lmdb_close(struct bk_meta *base)
 {
 	struct meta_lmdb *m = of(base);
 
-	bk_lmdb_enter(m);
-	m->closed = true;
-	bk_loop_later_cancel(m->loop, pump, m);
+	bk_meta_enter(&m->q);
+	m->q.closed = true;
+	bk_loop_later_cancel(m->q.loop, pump, m);
 	bk_lmdb_worker_free(m->worker);
 	bk_timer_free(m->retry);
 	bk_lmdb_watch_end(m);
 	bk_watches_fini(&m->watches);
 	end_session(m);
-	bk_pauses_cancel(&m->pauses);
+	bk_pauses_cancel(&m->q.pauses);
 	bk_calls_finish(&m->reading, BK_ECANCELED);
 	bk_calls_finish(&m->batch.calls, BK_ECANCELED);
-	bk_calls_finish(&m->queue, BK_ECANCELED);
+	bk_calls_finish(&m->q.calls, BK_ECANCELED);
 	bk_lmdb_close(m->store);
-	bk_lmdb_leave(m);
+	bk_meta_leave(&m->q);
+}
+
+static void
+gone(struct bk_meta_queue *q)
+{
+	free(q);
+}
+
+static void
+called(struct bk_meta_queue *q)
+{
+	bk_lmdb_schedule((struct meta_lmdb *)q);
 }
 
 static const struct bk_meta_ops ops = {
     .close = lmdb_close,
-    .create = lmdb_create,
-    .get = lmdb_get,
-    .exists = lmdb_exists,
-    .set = lmdb_set,
-    .remove = lmdb_remove,
-    .children = lmdb_children,
-    .multi = lmdb_multi,
-    .sync = lmdb_sync,
+    .create = bk_meta_queue_create,
+    .get = bk_meta_queue_get,
+    .exists = bk_meta_queue_exists,
+    .set = bk_meta_queue_set,
+    .remove = bk_meta_queue_remove,
+    .children = bk_meta_queue_children,
+    .multi = bk_meta_queue_multi,
+    .sync = bk_meta_queue_sync,
     .unwatch = lmdb_unwatch,
     .session = lmdb_session,
-    .pause = lmdb_pause,
-    .now = lmdb_now,
-    .verify = lmdb_verify,
+    .pause = bk_meta_queue_pause,
+    .now = bk_meta_queue_now,
+    .verify = bk_meta_queue_verify,
 };
 
 /* Opening. */
@@ -591,11 +453,11 @@ start(struct meta_lmdb *m, const struct bk_meta_config *config,
     const char **why)
 {
 	*why = "out of memory";
-	m->retry = bk_timer_new(m->loop, retry, m);
+	m->retry = bk_timer_new(m->q.loop, retry, m);
 	if (m->retry == NULL)
 		return (BK_ENOMEM);
 	if (config->own_thread && !config->read_only) {
-		m->worker = bk_lmdb_worker_new(m->loop, WRITER_PATIENCE,
+		m->worker = bk_lmdb_worker_new(m->q.loop, WRITER_PATIENCE,
 		    worker_done, m);
 		if (m->worker == NULL) {
 			*why = "no thread for the store";
@@ -617,14 +479,14 @@ bk_meta_lmdb_open(struct bk_loop *loop, const struct bk_cluster_uri *uri,
 	m = calloc(1, sizeof(*m));
 	if (m == NULL)
 		return (NULL);
-	m->base.ops = &ops;
-	m->base.kind = "embedded";
-	m->loop = loop;
+	bk_meta_queue_init(&m->q, loop);
+	m->q.base.ops = &ops;
+	m->q.base.kind = "embedded";
+	m->q.called = called;
+	m->q.gone = gone;
 	m->read_only = config->read_only;
-	STAILQ_INIT(&m->queue);
 	STAILQ_INIT(&m->reading);
 	STAILQ_INIT(&m->batch.calls);
-	LIST_INIT(&m->pauses);
 	bk_watches_init(&m->watches);
 	bk_lmdb_session_init(&m->session, config->label);
 	m->batch.session = &m->session;
@@ -636,9 +498,9 @@ bk_meta_lmdb_open(struct bk_loop *loop, const struct bk_cluster_uri *uri,
 	m->batch.store = m->store;
 	*status = start(m, config, why);
 	if (*status != BK_OK) {
-		lmdb_close(&m->base);
+		lmdb_close(&m->q.base);
 		return (NULL);
 	}
 	bk_lmdb_schedule(m);
-	return (&m->base);
+	return (&m->q.base);
 }

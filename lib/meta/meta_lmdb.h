@@ -7,16 +7,13 @@
 
 #include "meta/lmdb_batch.h"
 #include "meta/lmdb_notice.h"
+#include "meta/meta_queue.h"
 
 struct meta_lmdb {
-	struct bk_meta base;
-	struct bk_loop *loop;
+	struct bk_meta_queue q;
 	struct bk_lmdb *store;
 	bool read_only;
-	bool closed;
-	unsigned depth; /* of callbacks being called */
 
-	struct bk_calls queue;   /* not begun */
 	struct bk_calls reading; /* reads being answered */
 	struct bk_lmdb_batch batch;
 	struct bk_lmdb_worker *worker; /* NULL: batches run in the loop */
@@ -41,16 +38,10 @@ struct meta_lmdb {
 	unsigned covered; /* ticks for which it was not to be seen */
 	int64_t sweep_due;
 	int64_t check_due;
-
-	struct bk_pauses pauses;
 };
 
 /* meta_lmdb.c */
-void bk_lmdb_enter(struct meta_lmdb *m);
-void bk_lmdb_leave(struct meta_lmdb *m);
 void bk_lmdb_schedule(struct meta_lmdb *m);
-void bk_lmdb_tell(struct meta_lmdb *m, enum bk_meta_state state,
-    enum bk_status status, const char *reason);
 void bk_lmdb_deliver_events(struct meta_lmdb *m);
 
 /* lmdb_watch.c */

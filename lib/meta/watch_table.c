@@ -96,16 +96,28 @@ same_watch(const struct bk_watch *a, const struct bk_watch *b)
 }
 
 static struct bk_watch_entry *
-find_entry(struct bk_watch_path *p, enum bk_watch_kind kind,
-    const struct bk_watch *watch)
+find_entry(struct bk_watch_path *p, int kind, const struct bk_watch *watch)
 {
 	struct bk_watch_entry *entry;
 
 	TAILQ_FOREACH(entry, &p->list, next) {
-		if (entry->kind == kind && same_watch(&entry->watch, watch))
+		if ((int)entry->kind == kind &&
+		    same_watch(&entry->watch, watch))
 			return (entry);
 	}
 	return (NULL);
+}
+
+/* A retired watch, which the server still has, in place of a new one. */
+static struct bk_watch_entry *
+revive(struct bk_watch_path *p, int kind, const struct bk_watch *watch)
+{
+	struct bk_watch_entry *entry;
+
+	entry = find_entry(p, kind, &BK_NO_WATCH);
+	if (entry != NULL)
+		entry->watch = *watch;
+	return (entry);
 }
 
 int
@@ -124,6 +136,8 @@ bk_watches_add(struct bk_watches *t, const char *path, enum bk_watch_kind kind,
 	if (p == NULL)
 		return (-1);
 	entry = find_entry(p, kind, &watch);
+	if (entry == NULL)
+		entry = revive(p, kind, &watch);
 	if (entry == NULL) {
 		entry = malloc(sizeof(*entry) + len + 1);
 		if (entry == NULL) {
@@ -142,15 +156,30 @@ bk_watches_add(struct bk_watches *t, const char *path, enum bk_watch_kind kind,
 	return (0);
 }
 
-void
-bk_watches_drop(struct bk_watches *t, bk_watch_cb *fn, const void *arg)
+static void
+drop_fired(struct bk_watches *t, const struct bk_watch *watch)
 {
-	struct bk_watch_path *p, *next_path;
 	struct bk_watch_entry *entry, *next;
 
+	TAILQ_FOREACH_SAFE(entry, &t->fired, next, next) {
+		if (same_watch(&entry->watch, watch)) {
+			TAILQ_REMOVE(&t->fired, entry, next);
+			free(entry);
+		}
+	}
+}
+
+void
+bk_watches_drop(struct bk_watches *t, bk_watch_cb *fn, void *arg)
+{
+	const struct bk_watch watch = {fn, arg};
+	struct bk_watch_path *p, *next_path;
+	struct bk_watch_entry *entry;
+
 	HASH_ITER(hh, t->paths, p, next_path) {
-		TAILQ_FOREACH_SAFE(entry, &p->list, next, next) {
-			if (entry->watch.fn == fn && entry->watch.arg == arg) {
+		for (int kind = 0; kind < BK_WATCH_KINDS; kind++) {
+			entry = find_entry(p, kind, &watch);
+			if (entry != NULL) {
 				forget(t, p, entry);
 				free(entry);
 			}
@@ -158,12 +187,24 @@ bk_watches_drop(struct bk_watches *t, bk_watch_cb *fn, const void *arg)
 		if (TAILQ_EMPTY(&p->list))
 			drop_path(t, p);
 	}
-	TAILQ_FOREACH_SAFE(entry, &t->fired, next, next) {
-		if (entry->watch.fn == fn && entry->watch.arg == arg) {
-			TAILQ_REMOVE(&t->fired, entry, next);
-			free(entry);
+	drop_fired(t, &watch);
+}
+
+void
+bk_watches_retire(struct bk_watches *t, bk_watch_cb *fn, void *arg)
+{
+	const struct bk_watch watch = {fn, arg};
+	struct bk_watch_path *p, *next_path;
+	struct bk_watch_entry *entry;
+
+	HASH_ITER(hh, t->paths, p, next_path) {
+		for (int kind = 0; kind < BK_WATCH_KINDS; kind++) {
+			entry = find_entry(p, kind, &watch);
+			if (entry != NULL)
+				entry->watch = BK_NO_WATCH;
 		}
 	}
+	drop_fired(t, &watch);
 }
 
 static bool
@@ -251,7 +292,8 @@ bk_watches_deliver(struct bk_watches *t)
 	if (entry == NULL)
 		return (false);
 	TAILQ_REMOVE(&t->fired, entry, next);
-	entry->watch.fn(entry->watch.arg, entry->event, entry->path);
+	if (entry->watch.fn != NULL)
+		entry->watch.fn(entry->watch.arg, entry->event, entry->path);
 	free(entry);
 	return (true);
 }

@@ -12,7 +12,7 @@
 
 #include <bsd/sys/queue.h>
 
-enum bk_watch_kind { BK_WATCH_NODE, BK_WATCH_LIST };
+enum bk_watch_kind { BK_WATCH_NODE, BK_WATCH_LIST, BK_WATCH_KINDS };
 
 /* What its owner saw when a watch was set; all zero: no such node. */
 struct bk_watch_seen {
@@ -50,7 +50,10 @@ int bk_watches_add(struct bk_watches *t, const char *path,
     const struct bk_watch_seen *seen);
 
 /* Drop all with this fn and arg, fired ones too. */
-void bk_watches_drop(struct bk_watches *t, bk_watch_cb *fn, const void *arg);
+void bk_watches_drop(struct bk_watches *t, bk_watch_cb *fn, void *arg);
+/* The same, but they stay and count until they fire, calling nobody: for a
+ * server that will not forget them. */
+void bk_watches_retire(struct bk_watches *t, bk_watch_cb *fn, void *arg);
 
 /* Move those that an event at path concerns, or all of them, to the queue. */
 void bk_watches_fire(struct bk_watches *t, const char *path,
