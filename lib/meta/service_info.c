@@ -60,6 +60,8 @@ bk_service_info_encode(const struct bk_service_info *info, struct bk_buf *out)
 	message.properties = properties;
 	message.n_properties = info->pid != 0 ? 1 : 0;
 	len = bk__bookie_service_info_format__get_packed_size(&message);
+	if (len == 0)
+		return (0);
 	if ((room = bk_buf_reserve(out, len)) == NULL)
 		return (-1);
 	bk_buf_commit(out,

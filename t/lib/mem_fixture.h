@@ -1,7 +1,7 @@
 /*
  * mem_fixture.h - a tree over the store in memory, and calls made to the end:
  * what the unit tests of lib/meta share. A trace of all changes is kept, in
- * the form of t/data/metadata.txt.
+ * the form of t/data/peer/metadata.txt.
  */
 #ifndef T_MEM_FIXTURE_H
 #define T_MEM_FIXTURE_H

@@ -16,7 +16,7 @@ struct mem_tree;
 /* Told of each change that watches wait for, once it stands. */
 typedef void mem_change_fn(void *arg, enum bk_watch_event event,
     const char *path);
-/* Told of each change in the form of t/data/metadata.txt: "create PATH KIND
+/* Told of each change in the form of t/data/peer/metadata.txt: "create PATH KIND
  * HEX", "set:vN PATH - HEX", "delete PATH - -", with "multi:" before those of
  * a multi. */
 typedef void mem_trace_fn(void *arg, const char *line);

@@ -57,7 +57,7 @@ struct mem_call {
 typedef struct mem_plan mem_plan_fn(void *arg, const struct mem_call *call);
 void mem_store_plan(struct mem_store *s, mem_plan_fn *fn, void *arg);
 
-/* Changes as lines of t/data/metadata.txt. */
+/* Changes as lines of t/data/peer/metadata.txt. */
 void mem_store_trace(struct mem_store *s, mem_trace_fn *fn, void *arg);
 
 /* The session ends, and a new one begins at once. */

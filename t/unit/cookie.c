@@ -57,7 +57,7 @@ the_example(void)
 static void
 what_java_wrote(void)
 {
-	char **lines = golden_lines("metadata.txt"), hex[2000], path[200];
+	char **lines = golden_lines("peer/metadata.txt"), hex[2000], path[200];
 	struct bk_cookie c;
 	uint8_t *bytes;
 	size_t len, n = 0;

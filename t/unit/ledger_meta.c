@@ -124,7 +124,7 @@ java_wrote(const char *line)
 static void
 what_java_wrote(void)
 {
-	char **lines = golden_lines("metadata.txt");
+	char **lines = golden_lines("peer/metadata.txt");
 	int n = 0;
 
 	for (char **line = lines; *line != NULL; line++)
@@ -189,7 +189,7 @@ java_reads(const char *name, const char *hex, const char *verdict)
 static void
 what_java_reads(void)
 {
-	char **lines = golden_lines("metadata-reading.txt");
+	char **lines = golden_lines("peer/metadata-reading.txt");
 	char **line = lines;
 	int n = 0;
 

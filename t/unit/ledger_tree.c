@@ -165,7 +165,7 @@ golden_block(char **lines, const char *start, char **block, size_t max)
 static void
 new_cluster(void)
 {
-	char **lines = golden_lines("metadata.txt"), *block[8];
+	char **lines = golden_lines("peer/metadata.txt"), *block[8];
 	struct fixture f;
 	struct bk_bytes id;
 	struct bk_node_stat stat;

@@ -37,7 +37,7 @@ payload(const char *host, uint16_t port, int64_t pid)
 static void
 what_java_wrote(void)
 {
-	char **lines = golden_lines("metadata.txt"), hex[2000], path[200];
+	char **lines = golden_lines("peer/metadata.txt"), hex[2000], path[200];
 	struct bk_service_info info;
 	struct bk_buf out;
 	uint8_t *bytes;
