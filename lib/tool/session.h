@@ -12,14 +12,14 @@
 #include "meta/registry.h"
 
 struct bk_session_config {
-	const char *cluster;       /* BK_CLUSTER text, or NULL: the local one */
-	const char *auth_file;     /* ZooKeeper digest, or NULL */
-	bool need_bookies;         /* start local ones if missing (writers) */
-	bool bookies;              /* watch the bookie lists at all */
-	bool create;               /* a missing local store is made; else a
+	const char *cluster;   /* BK_CLUSTER text, or NULL: the local one */
+	const char *auth_file; /* ZooKeeper digest, or NULL */
+	bool need_bookies;     /* start local ones if missing (writers) */
+	bool bookies;          /* watch the bookie lists at all */
+	bool create;           /* a missing local store is made; else a
 	                              missing one reads as empty: ENONODE */
-	int64_t timeout;           /* ns to reach the store; 10 s */
-	unsigned wire_version;     /* 2, 3 or 0 */
+	int64_t timeout;       /* ns to reach the store; 10 s */
+	unsigned wire_version; /* 2, 3 or 0 */
 	size_t window_entries, window_bytes;
 };
 
@@ -30,7 +30,7 @@ struct bk_session {
 	struct bk_registry *registry;
 	struct bk_env *env;
 	struct bk_client client;
-	bool local;                /* the embedded cluster */
+	bool local; /* the embedded cluster */
 };
 
 /* Open: connects, syncs, reads LAYOUT, lists bookies. Runs the loop until that
