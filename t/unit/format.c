@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static const struct {
+static const struct item {
 	int64_t entry;
 	const char *payload;
 	size_t len;
@@ -21,7 +21,7 @@ bytes_of(const void *data, size_t len)
 static void
 value(void *arg, char letter, struct bk_value *v)
 {
-	const typeof(plain) *item = arg;
+	const struct item *item = arg;
 
 	v->kind = BK_V_INT;
 	switch (letter) {

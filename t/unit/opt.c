@@ -40,27 +40,30 @@ static struct bk_program program = {
     .opts = opts,
 };
 
+static char *line[32]; /* as permuted */
+
 /* Parses a line in this process. */
 static int
-parse(char **argv)
+parse(const char *const *argv)
 {
 	int argc = 0;
 
-	while (argv[argc] != NULL)
-		argc++;
+	for (; argv[argc] != NULL; argc++)
+		line[argc] = (char *)(uintptr_t)argv[argc];
+	line[argc] = NULL;
 	for (struct bk_opt *o = opts; o->name != NULL; o++)
 		o->origin = BK_FROM_DEFAULT;
-	return (bk_opt_parse(&program, argc, argv));
+	return (bk_opt_parse(&program, argc, line));
 }
 
-#define PARSE(...) parse((char *[]){"prog", __VA_ARGS__, NULL})
+#define PARSE(...) parse((const char *[]){"prog", __VA_ARGS__, NULL})
 
 static char said[4096];
 
 /* Parses a line in a child, whose exit status is returned, and its output in
  * said. */
 static int
-child(int fd, char **argv)
+child(int fd, const char *const *argv)
 {
 	int ends[2], status;
 	size_t n = 0;
@@ -86,19 +89,19 @@ child(int fd, char **argv)
 	return (WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
-#define CHILD(fd, ...) child(fd, (char *[]){"prog", __VA_ARGS__, NULL})
+#define CHILD(fd, ...) child(fd, (const char *[]){"prog", __VA_ARGS__, NULL})
 
 static void
 test_line(void)
 {
-	char *argv[] = {"prog", "a", "-0n", "-3", "b", "--window=64k", "-w5m",
-	    "--raw", "-p", "x", "-p", "y", "-vv", "--", "-c", NULL};
+	const char *argv[] = {"prog", "a", "-0n", "-3", "b", "--window=64k",
+	    "-w5m", "--raw", "-p", "x", "-p", "y", "-vv", "--", "-c", NULL};
 	int i = parse(argv);
 
 	is_int(i, 12, "operands are at the end");
-	is_str(argv[i], "a", "the first");
-	is_str(argv[i + 1], "b", "the second");
-	is_str(argv[i + 2], "-c", "the one behind --");
+	is_str(line[i], "a", "the first");
+	is_str(line[i + 1], "b", "the second");
+	is_str(line[i + 2], "-c", "the one behind --");
 	ok(null && number == -3, "letters may be joined");
 	is_int(size, 65536, "sizes have units");
 	is_int(wait_time, INT64_C(300000000000), "and so have times");
@@ -151,7 +154,7 @@ test_order(void)
 }
 
 static void
-refuses(const char *want, char **argv)
+refuses(const char *want, const char *const *argv)
 {
 	is_int(child(2, argv), EX_USAGE, "64");
 	is_str(said, want, "in two lines");
@@ -159,7 +162,7 @@ refuses(const char *want, char **argv)
 
 #define REFUSES(want, ...) \
 	refuses("prog: " want "\ntry 'prog --help'\n", \
-	    (char *[]){"prog", __VA_ARGS__, NULL})
+	    (const char *[]){"prog", __VA_ARGS__, NULL})
 
 static void
 test_usage(void)
