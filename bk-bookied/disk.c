@@ -130,7 +130,7 @@ allocate(int fd, uint64_t size)
 }
 
 int
-disk_fill(int fd, uint64_t size)
+disk_fill(int fd, uint64_t size, const atomic_bool *cancel)
 {
 	static const uint8_t zeros[FILL_STEP];
 	struct disk_call call = {.op = DISK_FILL, .fd = fd, .len = size};
@@ -142,6 +142,10 @@ disk_fill(int fd, uint64_t size)
 		size_t n =
 		    size - at < FILL_STEP ? (size_t)(size - at) : FILL_STEP;
 
+		if (cancel != NULL && atomic_load(cancel)) {
+			errno = ECANCELED;
+			return (-1);
+		}
 		if (write_all(fd, zeros, n, at) == -1)
 			return (-1);
 		/* Only paces the disk: the caller's sync is what counts. */

@@ -8,6 +8,7 @@
 #ifndef BOOKIE_DISK_H
 #define BOOKIE_DISK_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,8 +28,9 @@ int disk_write(int fd, const void *data, size_t len, uint64_t offset);
 int disk_sync(int fd);
 
 /* Blocks for bytes 0 to size, written with zeros, a megabyte at a time so that
- * little is ever waiting for the disk; not synced. */
-int disk_fill(int fd, uint64_t size);
+ * little is ever waiting for the disk; not synced. Given up with ECANCELED when
+ * *cancel becomes true (NULL: never). */
+int disk_fill(int fd, uint64_t size, const atomic_bool *cancel);
 
 /* dir/name; -1 with ENAMETOOLONG if it does not fit into PATH_MAX bytes. */
 int disk_path(char *path, const char *dir, const char *name);

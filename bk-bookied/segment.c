@@ -158,7 +158,7 @@ write_header(const struct segment *s, bool one_by_one)
 
 /* Fill a file that has only its unfinished name. */
 static int
-make_file(struct segment *s, const char *unfinished)
+make_file(struct segment *s, const char *unfinished, const atomic_bool *cancel)
 {
 	char path[PATH_MAX];
 
@@ -167,13 +167,14 @@ make_file(struct segment *s, const char *unfinished)
 	s->fd = disk_open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	if (s->fd == -1)
 		return (-1);
-	if (disk_fill(s->fd, s->size) == -1)
+	if (disk_fill(s->fd, s->size, cancel) == -1)
 		return (-1);
 	return (write_header(s, false));
 }
 
 struct segment *
-segment_create(const char *dir, uint64_t size, uint64_t epoch, uint64_t base)
+segment_create(const char *dir, uint64_t size, uint64_t epoch, uint64_t base,
+    const atomic_bool *cancel)
 {
 	char unfinished[SEGMENT_NAME], name[SEGMENT_NAME];
 	struct segment *s = segment_new(dir, epoch);
@@ -185,7 +186,7 @@ segment_create(const char *dir, uint64_t size, uint64_t epoch, uint64_t base)
 	s->size = size & ~(uint64_t)(BATCH_BLOCK - 1);
 	unfinished_name(epoch, unfinished);
 	segment_name(epoch, name);
-	if (make_file(s, unfinished) == 0 &&
+	if (make_file(s, unfinished, cancel) == 0 &&
 	    disk_rename(dir, unfinished, name) == 0)
 		return (s);
 	error = errno;

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "batch.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,9 +48,10 @@ struct segment {
 };
 TAILQ_HEAD(segment_list, segment);
 
-/* Make a new one, durably: filled, header, name. NULL with errno. */
+/* Make a new one, durably: filled, header, name. NULL with errno; ECANCELED
+ * when *cancel became true meanwhile (NULL: never). */
 struct segment *segment_create(const char *dir, uint64_t size, uint64_t epoch,
-    uint64_t base);
+    uint64_t base, const atomic_bool *cancel);
 /* Give a used one a new epoch, and with it a new name and key, durably. A crash
  * leaves it as it was or empty, under the old name or the new. -1 with errno:
  * then it must not be used. */

@@ -4,7 +4,7 @@
  * It keeps the reserve and one more ready. A segment given back gets a new
  * epoch, unless it is smaller than what is made by now, there are many, or the
  * file system would allocate anew anyway: then it is removed. The size doubles
- * each time a segment lasted less than a second.
+ * when segments of it are used up within a second.
  */
 #include "spares.h"
 #include "disk.h"
@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct spares {
 	bool running;
 	pthread_mutex_t lock;
 	pthread_cond_t cond;
-	bool stop;
+	atomic_bool stop;
 	bool full;
 	char error[256];
 	struct segment_list given; /* by spares_give(), oldest first */
@@ -131,8 +132,9 @@ create_somewhere(struct spares *p, uint64_t size, uint64_t number)
 		const char *dir = p->config.dirs[p->next_dir];
 
 		p->next_dir = (p->next_dir + 1) % p->config.ndirs;
-		s = segment_create(dir, size, p->next_epoch++, number);
-		if (s == NULL && !is_full(errno)) {
+		s = segment_create(dir, size, p->next_epoch++, number,
+		    &p->stop);
+		if (s == NULL && errno != ECANCELED && !is_full(errno)) {
 			fail(p, "make a segment", dir);
 			return (NULL);
 		}
@@ -201,8 +203,8 @@ make_one(struct spares *p)
 	(void)pthread_mutex_lock(&p->lock);
 	if (s != NULL)
 		note_ready(p, s);
-	else if (!given && p->error[0] == '\0')
-		p->full = true;
+	else if (!given)
+		p->full = is_full(errno);
 	return (given || s != NULL);
 }
 
@@ -286,11 +288,11 @@ spares_give(struct spares *p, struct segment *s)
 
 /* Grow while segments are used up fast. */
 static void
-note_taken(struct spares *p, uint64_t number)
+note_taken(struct spares *p, const struct segment *s, uint64_t number)
 {
 	int64_t now = bk_clock_now();
 
-	if (p->taken != 0 && now - p->taken < SHORT_LIFE)
+	if (p->taken != 0 && now - p->taken < SHORT_LIFE && s->size >= p->size)
 		p->size *= 2;
 	if (p->size > p->config.size_max)
 		p->size = p->config.size_max;
@@ -311,7 +313,7 @@ spares_take(struct spares *p, bool reserve, uint64_t number)
 	} else if (usable(p, reserve) > 0) {
 		s = TAILQ_FIRST(&p->ready);
 		TAILQ_REMOVE(&p->ready, s, link);
-		note_taken(p, number);
+		note_taken(p, s, number);
 		(void)pthread_cond_signal(&p->cond);
 	} else if (p->full) {
 		error = ENOSPC;

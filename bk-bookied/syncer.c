@@ -25,8 +25,6 @@
 #define RETRY_FULL (200 * MS)
 #define SLOTS_KEPT 3
 
-enum thread_state { BUSY, WAITS_FOR_WORK, WAITS_FOR_TIME };
-
 struct syncer {
 	void (*done)(void *arg);
 	void *arg;
@@ -37,7 +35,8 @@ struct syncer {
 	pthread_cond_t cond;
 	STAILQ_HEAD(, slot) queue; /* pushed */
 	struct slot *offered;
-	enum thread_state state;
+	bool writing;        /* the thread is */
+	bool waits_for_work; /* the thread does */
 	bool stop;
 	bool full;
 	char error[512]; /* "" if all is well */
@@ -184,12 +183,12 @@ sleep_until(struct syncer *y, int64_t when)
 {
 	struct timespec t = {when / BK_SECOND, when % BK_SECOND};
 
-	y->state = when != 0 ? WAITS_FOR_TIME : WAITS_FOR_WORK;
+	y->waits_for_work = when == 0;
 	if (when != 0)
 		(void)pthread_cond_timedwait(&y->cond, &y->lock, &t);
 	else
 		(void)pthread_cond_wait(&y->cond, &y->lock);
-	y->state = BUSY;
+	y->waits_for_work = false;
 }
 
 /* The next batch to write; NULL to wait, until *when if that is not 0. */
@@ -223,9 +222,11 @@ serve(struct syncer *y, struct slot *slot)
 	int64_t began = bk_clock_now();
 	enum outcome outcome;
 
+	y->writing = true;
 	(void)pthread_mutex_unlock(&y->lock);
 	outcome = write_slot(y, slot);
 	(void)pthread_mutex_lock(&y->lock);
+	y->writing = false;
 	if (outcome == WRITTEN) {
 		note_written(y, slot, began);
 		return;
@@ -279,7 +280,7 @@ syncer_offer(struct syncer *y, struct slot *slot)
 
 	(void)pthread_mutex_lock(&y->lock);
 	y->offered = slot;
-	waits = y->state == WAITS_FOR_WORK;
+	waits = y->waits_for_work;
 	(void)pthread_mutex_unlock(&y->lock);
 	if (waits)
 		(void)pthread_cond_signal(&y->cond);
@@ -303,8 +304,8 @@ may_write_now(struct syncer *y)
 	bool may;
 
 	(void)pthread_mutex_lock(&y->lock);
-	may = y->state == WAITS_FOR_WORK && STAILQ_EMPTY(&y->queue) &&
-	    y->error[0] == '\0' && y->sync_ns < QUICK;
+	may = !y->writing && STAILQ_EMPTY(&y->queue) && y->error[0] == '\0' &&
+	    y->sync_ns < QUICK;
 	(void)pthread_mutex_unlock(&y->lock);
 	return (may);
 }
@@ -315,7 +316,7 @@ syncer_write_now(struct syncer *y, struct slot *slot)
 	int64_t began = bk_clock_now();
 	enum outcome outcome;
 
-	/* The thread waits, and only this one could give it work. */
+	/* The thread has nothing, and gets nothing while we are here. */
 	if (!may_write_now(y))
 		return (false);
 	outcome = write_slot(y, slot);

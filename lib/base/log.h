@@ -15,8 +15,8 @@
 enum bk_severity {
 	BK_LOG_ERROR,
 	BK_LOG_WARNING,
-	BK_LOG_INFO,   /* shown with -v, and by daemons */
-	BK_LOG_DEBUG,  /* shown with -vv */
+	BK_LOG_INFO,  /* shown with -v, and by daemons */
+	BK_LOG_DEBUG, /* shown with -vv */
 };
 
 /* Called with one complete line, without newline, at most 1000 bytes. */
@@ -25,8 +25,7 @@ typedef void bk_log_fn(void *arg, enum bk_severity severity, const char *line);
 /* Name the program and set what is shown: lines above max are dropped.
  * show_severity puts the severity's word into each line (daemons). The name is
  * kept by reference. */
-void bk_log_init(const char *program, enum bk_severity max,
-    bool show_severity);
+void bk_log_init(const char *program, enum bk_severity max, bool show_severity);
 
 /* The program's name as given to bk_log_init(). */
 const char *bk_log_program(void);

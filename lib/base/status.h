@@ -26,38 +26,38 @@ enum bk_status {
 	BK_EUNKNOWNSTATE, /* the bookie may have lost entries of this ledger */
 
 	/* What a client finds out about bookies and ledgers. */
-	BK_EUNREACHABLE,  /* no connection, or lost before the answer */
-	BK_ETIMEOUT,      /* no answer in time */
-	BK_EDIGEST,       /* the entry's digest is wrong */
-	BK_EPROTO,        /* the peer broke the protocol */
-	BK_ETLS,          /* the peer demands TLS */
-	BK_ESASL,         /* the peer demands SASL or another login */
-	BK_ENOTENOUGH,    /* too few bookies */
-	BK_ECLOSED,       /* the ledger is closed */
-	BK_EUNDECIDED,    /* recovery could not tell present from absent */
-	BK_EOUTCOME,      /* may or may not have been stored */
-	BK_ENOTCLOSED,    /* the ledger is still open */
+	BK_EUNREACHABLE, /* no connection, or lost before the answer */
+	BK_ETIMEOUT,     /* no answer in time */
+	BK_EDIGEST,      /* the entry's digest is wrong */
+	BK_EPROTO,       /* the peer broke the protocol */
+	BK_ETLS,         /* the peer demands TLS */
+	BK_ESASL,        /* the peer demands SASL or another login */
+	BK_ENOTENOUGH,   /* too few bookies */
+	BK_ECLOSED,      /* the ledger is closed */
+	BK_EUNDECIDED,   /* recovery could not tell present from absent */
+	BK_EOUTCOME,     /* may or may not have been stored */
+	BK_ENOTCLOSED,   /* the ledger is still open */
 
 	/* What the metadata store answers. */
-	BK_ENONODE,       /* no such node */
-	BK_EEXIST,        /* exists already */
-	BK_EVERSION,      /* compare-and-set lost */
-	BK_ENOTEMPTY,     /* the node has children */
-	BK_ESTORE,        /* the store was lost before it answered: unknown */
-	BK_ESESSION,      /* the session has expired */
-	BK_EACCESS,       /* the store refuses this identity */
-	BK_EBADMETA,      /* unreadable or inconsistent metadata */
+	BK_ENONODE,   /* no such node */
+	BK_EEXIST,    /* exists already */
+	BK_EVERSION,  /* compare-and-set lost */
+	BK_ENOTEMPTY, /* the node has children */
+	BK_ESTORE,    /* the store was lost before it answered: unknown */
+	BK_ESESSION,  /* the session has expired */
+	BK_EACCESS,   /* the store refuses this identity */
+	BK_EBADMETA,  /* unreadable or inconsistent metadata */
 
 	/* What is wrong on this side. */
-	BK_EHELD,         /* the name has another writer */
-	BK_EINVAL,        /* an argument makes no sense */
-	BK_ETOOBIG,       /* larger than a stated limit */
-	BK_ENOMEM,        /* out of memory */
-	BK_ESYS,          /* a system call failed; errno tells */
-	BK_ENOSPACE,      /* local disk full */
-	BK_EDAMAGE,       /* local data is damaged */
-	BK_ECONFIG,       /* configuration, disk format or cookie does not fit */
-	BK_ECANCELED,     /* given up on request */
+	BK_EHELD,     /* the name has another writer */
+	BK_EINVAL,    /* an argument makes no sense */
+	BK_ETOOBIG,   /* larger than a stated limit */
+	BK_ENOMEM,    /* out of memory */
+	BK_ESYS,      /* a system call failed; errno tells */
+	BK_ENOSPACE,  /* local disk full */
+	BK_EDAMAGE,   /* local data is damaged */
+	BK_ECONFIG,   /* configuration, disk format or cookie does not fit */
+	BK_ECANCELED, /* given up on request */
 
 	BK_NSTATUS
 };

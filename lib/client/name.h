@@ -18,12 +18,12 @@
 
 struct bk_name_params {
 	const char *name;
-	struct bk_ledger_params ledger;  /* for each ledger of the chain; quorum
+	struct bk_ledger_params ledger; /* for each ledger of the chain; quorum
 	                                    sizes 0: the name's, or the
 	                                    client's default for a new name */
-	bool fence;              /* take over from a holder that still lives */
-	int64_t roll_bytes;      /* payload per ledger; 0: the name's, or none */
-	int64_t roll_age;        /* ns per ledger; 0 likewise */
+	bool fence;         /* take over from a holder that still lives */
+	int64_t roll_bytes; /* payload per ledger; 0: the name's, or none */
+	int64_t roll_age;   /* ns per ledger; 0 likewise */
 };
 
 struct bk_name_writer;
@@ -45,7 +45,7 @@ typedef void bk_name_writer_cb(void *arg, enum bk_status status,
 /* Open a name to write: make it if missing, become its holder, recover and
  * close its last ledger if that is open, append a fresh ledger. Everything in
  * params and events is copied. */
-void bk_name_writer_open(struct bk_client *c, struct bk_loop *loop,
+void bk_name_writer_open(struct bk_client *c,
     const struct bk_name_params *params, const struct bk_name_events *events,
     void *arg, bk_name_writer_cb *cb, void *cb_arg);
 /* As bk_writer_add(), into the ledger in progress; -1 EAGAIN also while the
@@ -54,8 +54,7 @@ int bk_name_writer_add(struct bk_name_writer *w, const void *payload,
     size_t len, int64_t *ledger_id, int64_t *entry_id);
 /* Wait for what is in flight, close the ledger, mark the chain ended, let the
  * holder go. The writer stays until freed. */
-void bk_name_writer_close(struct bk_name_writer *w, bk_done_cb *cb,
-    void *arg);
+void bk_name_writer_close(struct bk_name_writer *w, bk_done_cb *cb, void *arg);
 void bk_name_writer_free(struct bk_name_writer *w);
 const struct bk_chain *bk_name_writer_chain(const struct bk_name_writer *w);
 
@@ -92,8 +91,8 @@ void bk_name_reader_wait(struct bk_name_reader *r, bk_done_cb *cb, void *arg);
 
 /* Drop the ledgers before position from the chain, then delete them; never the
  * last one. */
-void bk_name_truncate(struct bk_client *c, const char *name,
-    uint64_t position, bk_done_cb *cb, void *arg);
+void bk_name_truncate(struct bk_client *c, const char *name, uint64_t position,
+    bk_done_cb *cb, void *arg);
 /* Delete a name and its ledgers, leaving the chain node as a tombstone.
  * EHELD while a holder lives. */
 void bk_name_delete(struct bk_client *c, const char *name, bk_done_cb *cb,
@@ -109,9 +108,9 @@ typedef void bk_names_cb(void *arg, enum bk_status status,
 void bk_names_list(struct bk_client *c, bk_names_cb *cb, void *arg);
 
 /*
- * Who holds a name: "host pid boot-id start-time". Text of this process, and
- * whether a holder's text is of a process of this host that is proven dead
- * (another boot, no such pid, or a pid of another start time).
+ * Who holds a name: "host pid boot-id start-time pid-namespace". Text of this
+ * process, and whether a holder's text is of a process of this host that is
+ * proven dead (another boot, no such pid, or a pid of another start time).
  */
 void bk_holder_self(char out[128]);
 bool bk_holder_dead(const char *holder);

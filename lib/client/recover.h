@@ -20,6 +20,7 @@ struct bk_recovery;
 struct bk_recovery *bk_recover(struct bk_client *c, int64_t ledger_id,
     const struct bk_password *password, bk_recover_cb *cb, void *arg);
 /* Give up (crash-like); no callback after. */
+/* Also NULL. */
 void bk_recover_abort(struct bk_recovery *rec);
 
 #endif

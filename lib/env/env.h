@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct bk_env;
-struct bk_peer;   /* a bookie as a destination, by id; lives as long as env */
+struct bk_peer; /* a bookie as a destination, by id; lives as long as env */
 struct bk_timer;
 
 #define BK_MS INT64_C(1000000)
@@ -40,8 +40,8 @@ struct bk_env_ops {
 	/* A timer, not running; NULL when out of memory. set() arms it once,
 	 * delay_ns from now, replacing what was armed; stop() disarms it. A
 	 * stopped or freed timer never calls back. */
-	struct bk_timer *(*timer_new)(struct bk_env *env, bk_timer_cb *cb,
-	    void *arg);
+	struct bk_timer *(
+	    *timer_new)(struct bk_env *env, bk_timer_cb *cb, void *arg);
 	void (*timer_set)(struct bk_timer *timer, int64_t delay_ns);
 	void (*timer_stop)(struct bk_timer *timer);
 	void (*timer_free)(struct bk_timer *timer);

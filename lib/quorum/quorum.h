@@ -29,8 +29,12 @@ bool bk_quorum_acked(const struct bk_quorum *q, uint64_t positions);
 bool bk_quorum_covered(const struct bk_quorum *q, uint64_t known);
 
 /* Verdict over one entry of recovery (3.4). */
-enum bk_verdict { BK_VERDICT_OPEN, BK_VERDICT_PRESENT, BK_VERDICT_ABSENT,
-	BK_VERDICT_UNDECIDED };
+enum bk_verdict {
+	BK_VERDICT_OPEN,
+	BK_VERDICT_PRESENT,
+	BK_VERDICT_ABSENT,
+	BK_VERDICT_UNDECIDED
+};
 enum bk_verdict bk_quorum_verdict(const struct bk_quorum *q, int positive,
     int negative, int answered);
 
@@ -38,8 +42,8 @@ enum bk_verdict bk_quorum_verdict(const struct bk_quorum *q, int positive,
  * none. */
 int64_t bk_quorum_first_on(const struct bk_quorum *q, int position,
     int64_t from, int64_t to);
-int64_t bk_quorum_last_on(const struct bk_quorum *q, int position,
-    int64_t from, int64_t to);
+int64_t bk_quorum_last_on(const struct bk_quorum *q, int position, int64_t from,
+    int64_t to);
 
 /* Choose n distinct of count candidates, none in exclude, at random;
  * random(arg, bound) gives a number below bound. Returns how many were found

@@ -120,10 +120,10 @@ crc32c(struct bk_bytes head, struct bk_bytes tail)
 	uint32_t crc;
 
 	/* The library's signature lacks const; it does not write. */
-	crc = crc32_iscsi((unsigned char *)(uintptr_t)head.data,
-	    (int)head.len, 0xffffffff);
-	crc = crc32_iscsi((unsigned char *)(uintptr_t)tail.data,
-	    (int)tail.len, crc);
+	crc = crc32_iscsi((unsigned char *)(uintptr_t)head.data, (int)head.len,
+	    0xffffffff);
+	crc = crc32_iscsi((unsigned char *)(uintptr_t)tail.data, (int)tail.len,
+	    crc);
 	return (~crc);
 }
 
@@ -136,8 +136,8 @@ crc32(struct bk_bytes head, struct bk_bytes tail)
 
 /* Digest of head ++ tail, d->size bytes to out. */
 static void
-compute(const struct bk_digester *d, struct bk_bytes head,
-    struct bk_bytes tail, uint8_t out[BK_DIGEST_MAX])
+compute(const struct bk_digester *d, struct bk_bytes head, struct bk_bytes tail,
+    uint8_t out[BK_DIGEST_MAX])
 {
 	switch (d->type) {
 	case BK_DIGEST_CRC32C:
@@ -155,8 +155,8 @@ compute(const struct bk_digester *d, struct bk_bytes head,
 }
 
 static bool
-matches(const struct bk_digester *d, struct bk_bytes head,
-    struct bk_bytes tail, const uint8_t *digest)
+matches(const struct bk_digester *d, struct bk_bytes head, struct bk_bytes tail,
+    const uint8_t *digest)
 {
 	uint8_t want[BK_DIGEST_MAX];
 
@@ -228,7 +228,7 @@ bk_lac_verify(const struct bk_digester *d, struct bk_bytes packet,
 
 	if (packet.len != 16 + d->size ||
 	    !matches(d, head, (struct bk_bytes){packet.data, 0},
-	        packet.data + 16) ||
+		packet.data + 16) ||
 	    (int64_t)bk_be64_get(packet.data) != ledger_id)
 		return (BK_EDIGEST);
 	*lac = (int64_t)bk_be64_get(packet.data + 8);

@@ -23,12 +23,12 @@ enum bk_digest_type {
 	BK_DIGEST_DUMMY = 4,
 };
 
-#define BK_KEY_SIZE 20              /* a master key or MAC key, SHA-1 */
-#define BK_ENTRY_HEADER 32          /* bytes before the digest */
-#define BK_DIGEST_MAX 20            /* the widest digest */
+#define BK_KEY_SIZE 20     /* a master key or MAC key, SHA-1 */
+#define BK_ENTRY_HEADER 32 /* bytes before the digest */
+#define BK_DIGEST_MAX 20   /* the widest digest */
 #define BK_ENTRY_OVERHEAD_MAX (BK_ENTRY_HEADER + BK_DIGEST_MAX)
 #define BK_LAC_PACKET_MAX (16 + BK_DIGEST_MAX)
-#define BK_FRAME_MAX 5242880        /* default limit of L + 4 (1.1) */
+#define BK_FRAME_MAX 5242880 /* default limit of L + 4 (1.1) */
 /* What a v3 read answer needs around an entry at most, so that an entry that
  * was taken can also be read back within BK_FRAME_MAX (design/bookie.md 8). */
 #define BK_READ_ANSWER_OVERHEAD 80
@@ -39,8 +39,8 @@ enum bk_digest_type {
 /* How entries of one ledger are made and checked. Plain data, copyable. */
 struct bk_digester {
 	enum bk_digest_type type;
-	size_t size;                     /* of the digest: 8, 20, 4 or 0 */
-	uint8_t mac_key[BK_KEY_SIZE];    /* HMAC only */
+	size_t size;                  /* of the digest: 8, 20, 4 or 0 */
+	uint8_t mac_key[BK_KEY_SIZE]; /* HMAC only */
 };
 
 /* The fields of an entry's header. */
@@ -48,7 +48,7 @@ struct bk_entry_header {
 	int64_t ledger_id;
 	int64_t entry_id;
 	int64_t lac;
-	int64_t length;  /* payload bytes of entries 0 up to this one */
+	int64_t length; /* payload bytes of entries 0 up to this one */
 };
 
 /* "crc32c", "crc32", "hmac" or "mac", "dummy"; case ignored. 0, or -1. */
@@ -80,8 +80,8 @@ enum bk_status bk_entry_verify(const struct bk_digester *d,
 
 /* Explicit-LAC packet (4.5): make, returns its size; check, BK_OK or
  * BK_EDIGEST. */
-size_t bk_lac_seal(const struct bk_digester *d, int64_t ledger_id,
-    int64_t lac, uint8_t out[BK_LAC_PACKET_MAX]);
+size_t bk_lac_seal(const struct bk_digester *d, int64_t ledger_id, int64_t lac,
+    uint8_t out[BK_LAC_PACKET_MAX]);
 enum bk_status bk_lac_verify(const struct bk_digester *d,
     struct bk_bytes packet, int64_t ledger_id, int64_t *lac);
 

@@ -34,8 +34,7 @@ bk_request_decode(const uint8_t *payload, size_t len, struct bk_request *req)
 }
 
 enum bk_status
-bk_response_decode(const uint8_t *payload, size_t len,
-    struct bk_response *resp)
+bk_response_decode(const uint8_t *payload, size_t len, struct bk_response *resp)
 {
 	memset(resp, 0, sizeof(*resp));
 	switch (bk_frame_version(payload, len)) {
@@ -52,28 +51,28 @@ int
 bk_request_encode(const struct bk_request *req, struct bk_buf *out)
 {
 	return (req->version == 3 ? bk_v3_request_encode(req, false, out) :
-	    bk_v2_request_encode(req, false, out));
+				    bk_v2_request_encode(req, false, out));
 }
 
 int
 bk_response_encode(const struct bk_response *resp, struct bk_buf *out)
 {
 	return (resp->version == 3 ? bk_v3_response_encode(resp, false, out) :
-	    bk_v2_response_encode(resp, false, out));
+				     bk_v2_response_encode(resp, false, out));
 }
 
 int
 bk_add_request_head(const struct bk_request *req, struct bk_buf *out)
 {
 	return (req->version == 3 ? bk_v3_request_encode(req, true, out) :
-	    bk_v2_request_encode(req, true, out));
+				    bk_v2_request_encode(req, true, out));
 }
 
 int
 bk_read_response_head(const struct bk_response *resp, struct bk_buf *out)
 {
 	return (resp->version == 3 ? bk_v3_response_encode(resp, true, out) :
-	    bk_v2_response_encode(resp, true, out));
+				     bk_v2_response_encode(resp, true, out));
 }
 
 void

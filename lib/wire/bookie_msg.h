@@ -20,7 +20,7 @@ enum bk_op {
 	BK_OP_READ,
 	BK_OP_BATCH_READ, /* v2 only */
 	BK_OP_AUTH,
-	BK_OP_WRITE_LAC,  /* from here on v3 only */
+	BK_OP_WRITE_LAC, /* from here on v3 only */
 	BK_OP_READ_LAC,
 	BK_OP_BOOKIE_INFO,
 	BK_OP_START_TLS,
@@ -46,24 +46,24 @@ enum { BK_INFO_TOTAL = 1, BK_INFO_FREE = 2 };
 
 struct bk_request {
 	enum bk_op op;
-	uint8_t version;         /* 0 to 2: v2 frame; 3: v3 frame */
+	uint8_t version; /* 0 to 2: v2 frame; 3: v3 frame */
 	unsigned flags;
-	uint64_t txn_id;         /* v3 txnId, or v2 BATCH_READ requestId */
+	uint64_t txn_id; /* v3 txnId, or v2 BATCH_READ requestId */
 	int64_t ledger_id;
-	int64_t entry_id;        /* BATCH_READ: the first; -1: the last entry */
+	int64_t entry_id; /* BATCH_READ: the first; -1: the last entry */
 	struct bk_bytes master_key;
-	struct bk_bytes body;    /* ADD: the entry; WRITE_LAC: the packet */
-	int64_t lac;             /* WRITE_LAC, informational */
+	struct bk_bytes body; /* ADD: the entry; WRITE_LAC: the packet */
+	int64_t lac;          /* WRITE_LAC, informational */
 	int64_t previous_lac;
 	int64_t timeout_ms;
-	int32_t max_count;       /* BATCH_READ */
-	int64_t max_size;        /* BATCH_READ, bytes */
-	int64_t requested_info;  /* BOOKIE_INFO */
+	int32_t max_count;      /* BATCH_READ */
+	int64_t max_size;       /* BATCH_READ, bytes */
+	int64_t requested_info; /* BOOKIE_INFO */
 	struct bk_bytes auth_plugin;
 	struct bk_bytes auth_payload;
 	struct bk_bytes raw_header; /* v3: the header message as it came, copied
 	                               whole into AUTH and unsupported answers */
-	int32_t raw_op;          /* the operation's number on the wire */
+	int32_t raw_op;             /* the operation's number on the wire */
 };
 
 /* Which optional fields of an answer are there. */
@@ -81,13 +81,13 @@ struct bk_response {
 	uint8_t version;
 	unsigned present;
 	uint64_t txn_id;
-	enum bk_status status;   /* OK or one of the bookie's answers */
+	enum bk_status status; /* OK or one of the bookie's answers */
 	int64_t ledger_id;
-	int64_t entry_id;        /* v2: exactly as requested, -1 included */
-	struct bk_bytes body;    /* READ: entry; READ_LAC: last entry; LIST:
+	int64_t entry_id;     /* v2: exactly as requested, -1 included */
+	struct bk_bytes body; /* READ: entry; READ_LAC: last entry; LIST:
 	                            availability; BATCH_READ: (i32 size, entry)* */
 	int64_t max_lac;
-	int64_t lac_time_ms;     /* since the epoch */
+	int64_t lac_time_ms; /* since the epoch */
 	struct bk_bytes lac_body;
 	int64_t total_space;
 	int64_t free_space;
@@ -151,8 +151,7 @@ struct bk_availability {
 	uint32_t groups;
 };
 int bk_availability_init(struct bk_availability *a);
-int bk_availability_add(struct bk_availability *a, int64_t first,
-    int64_t last);
+int bk_availability_add(struct bk_availability *a, int64_t first, int64_t last);
 /* The finished bytes; they belong to a until bk_availability_fini(). */
 struct bk_bytes bk_availability_finish(struct bk_availability *a);
 void bk_availability_fini(struct bk_availability *a);

@@ -12,13 +12,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BK_PB_VARINT = 0, BK_PB_FIXED64 = 1, BK_PB_BYTES = 2, BK_PB_FIXED32 = 5 };
+enum {
+	BK_PB_VARINT = 0,
+	BK_PB_FIXED64 = 1,
+	BK_PB_BYTES = 2,
+	BK_PB_FIXED32 = 5
+};
 
 struct bk_pb_field {
 	uint32_t number;
 	int wire;
-	uint64_t varint;        /* wire type 0 */
-	struct bk_bytes bytes;  /* wire types 1, 2, 5 */
+	uint64_t varint;       /* wire type 0 */
+	struct bk_bytes bytes; /* wire types 1, 2, 5 */
 };
 
 /* The next field; false at the end or at malformed bytes (groups and field

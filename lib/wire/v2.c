@@ -190,7 +190,7 @@ bk_v2_request_decode(const uint8_t *p, size_t len, struct bk_request *req)
 
 	bk_cursor_init(&c, p, len);
 	if (decode_word(bk_cursor_u32(&c), &req->version, &req->op,
-	        &req->raw_op, &flags) != 0)
+		&req->raw_op, &flags) != 0)
 		return (BK_EPROTO);
 	req->flags = flags_of(flags);
 	switch (req->op) {
@@ -198,9 +198,9 @@ bk_v2_request_decode(const uint8_t *p, size_t len, struct bk_request *req)
 		decode_add(&c, req);
 		break;
 	case BK_OP_AUTH:
-		if (bk_auth_message_decode(
-		        bk_cursor_bytes(&c, bk_cursor_left(&c)),
-		        &req->auth_plugin, &req->auth_payload) != BK_OK)
+		if (bk_auth_message_decode(bk_cursor_bytes(&c,
+					       bk_cursor_left(&c)),
+			&req->auth_plugin, &req->auth_payload) != BK_OK)
 			return (BK_EPROTO);
 		break;
 	default:
@@ -220,11 +220,11 @@ bk_v2_response_decode(const uint8_t *p, size_t len, struct bk_response *resp)
 
 	bk_cursor_init(&c, p, len);
 	if (decode_word(bk_cursor_u32(&c), &resp->version, &resp->op,
-	        &resp->raw_op, &flags) != 0)
+		&resp->raw_op, &flags) != 0)
 		return (BK_EPROTO);
 	if (resp->op == BK_OP_AUTH)
-		return (bk_auth_message_decode(
-		    bk_cursor_bytes(&c, bk_cursor_left(&c)),
+		return (bk_auth_message_decode(bk_cursor_bytes(&c,
+						   bk_cursor_left(&c)),
 		    &resp->auth_plugin, &resp->auth_payload));
 	if (status_of((int32_t)bk_cursor_u32(&c), &resp->status) != 0)
 		return (BK_EPROTO);
@@ -343,8 +343,8 @@ bk_v2_response_encode(const struct bk_response *resp, bool body_last,
     struct bk_buf *out)
 {
 	bool batch = resp->op == BK_OP_BATCH_READ;
-	size_t body = resp->status == BK_OK && resp->op != BK_OP_ADD ?
-	    resp->body.len : 0;
+	size_t body =
+	    resp->status == BK_OK && resp->op != BK_OP_ADD ? resp->body.len : 0;
 	size_t copied = body_last ? 0 : body;
 	size_t len = RESPONSE_HEAD + (batch ? 8U : 0U) + copied;
 	int opcode = opcode_of(resp->op);

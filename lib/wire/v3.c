@@ -243,8 +243,8 @@ bk_v3_frame_put(const struct bk_v3_frame *f, struct bk_v3_parts *m,
 	}
 	nenvelope = put_envelope(f, envelope);
 	if (m->body_field != 0) {
-		nbody_head = bk_pb_put_head(body_head, m->body_field,
-		    m->body.len);
+		nbody_head =
+		    bk_pb_put_head(body_head, m->body_field, m->body.len);
 		nbody = m->body.len;
 	}
 	if (f->field != 0) {

@@ -23,13 +23,20 @@ enum {
 	BK_V3_OPERATION_MAX = 12,
 };
 
-enum { BK_V3_FLAG_FENCE = 1, BK_V3_FLAG_PIGGYBACK = 2,
-	BK_V3_FLAG_RECOVERY = 1 };
+enum {
+	BK_V3_FLAG_FENCE = 1,
+	BK_V3_FLAG_PIGGYBACK = 2,
+	BK_V3_FLAG_RECOVERY = 1
+};
 enum { BK_V3_WRITE_DEFERRED_SYNC = 1 };
 
 /* Field numbers common to Request and Response. */
-enum { BK_V3_F_HEADER = 1, BK_V3_F_STATUS = 2, BK_V3_F_FIRST_MESSAGE = 100,
-	BK_V3_F_LAST_MESSAGE = 108 };
+enum {
+	BK_V3_F_HEADER = 1,
+	BK_V3_F_STATUS = 2,
+	BK_V3_F_FIRST_MESSAGE = 100,
+	BK_V3_F_LAST_MESSAGE = 108
+};
 
 /* The operation of a number and the field its message stands in; -1 for an
  * operation that has no message. */
@@ -56,8 +63,8 @@ enum bk_status bk_v3_header_decode(struct bk_bytes bytes,
  * field; BK_EPROTO when malformed or without header. */
 struct bk_v3_envelope {
 	struct bk_bytes header;
-	struct bk_bytes message[BK_V3_F_LAST_MESSAGE -
-	    BK_V3_F_FIRST_MESSAGE + 1];
+	struct bk_bytes
+	    message[BK_V3_F_LAST_MESSAGE - BK_V3_F_FIRST_MESSAGE + 1];
 	bool has_status;
 	uint64_t status;
 };
@@ -74,17 +81,15 @@ struct bk_v3_parts {
 	uint8_t pre[BK_V3_SMALL + 64];
 	size_t npre;
 	struct bk_bytes body;
-	uint32_t body_field;     /* 0: no body */
+	uint32_t body_field; /* 0: no body */
 	uint8_t post[64];
 	size_t npost;
 	bool failed;
 };
 
 void bk_v3_put_int(struct bk_v3_parts *m, uint32_t number, int64_t v);
-void bk_v3_put_bytes(struct bk_v3_parts *m, uint32_t number,
-    struct bk_bytes v);
-void bk_v3_put_body(struct bk_v3_parts *m, uint32_t number,
-    struct bk_bytes v);
+void bk_v3_put_bytes(struct bk_v3_parts *m, uint32_t number, struct bk_bytes v);
+void bk_v3_put_body(struct bk_v3_parts *m, uint32_t number, struct bk_bytes v);
 
 /* Append the frame: header (raw if given, else built), status if status_code
  * is not negative, the message in its field (0: none). With body_last what

@@ -10,8 +10,8 @@
 static enum bk_status
 finish(const struct bk_cursor *c, unsigned seen, unsigned required)
 {
-	return (bk_cursor_done(c) && (seen & required) == required ?
-	    BK_OK : BK_EPROTO);
+	return (bk_cursor_done(c) && (seen & required) == required ? BK_OK :
+								     BK_EPROTO);
 }
 
 static void

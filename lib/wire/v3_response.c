@@ -71,8 +71,7 @@ decode_message(struct bk_bytes bytes, struct bk_response *resp,
 			decode_optional(resp, &f);
 		}
 	}
-	if (!bk_cursor_done(&c) ||
-	    (!has_status && resp->op != BK_OP_START_TLS))
+	if (!bk_cursor_done(&c) || (!has_status && resp->op != BK_OP_START_TLS))
 		return (BK_EPROTO);
 	return (BK_OK);
 }
@@ -167,12 +166,12 @@ bk_v3_response_encode(const struct bk_response *resp, bool body_last,
     struct bk_buf *out)
 {
 	int field = bk_v3_op_field(resp->op);
-	bool bare = field < 0 ||
-	    (resp->op == BK_OP_START_TLS && resp->status != BK_OK);
+	bool bare =
+	    field < 0 || (resp->op == BK_OP_START_TLS && resp->status != BK_OK);
 	struct bk_v3_parts m;
 	struct bk_v3_frame f = {
-	    .operation = resp->raw_op != 0 ? resp->raw_op :
-	        bk_v3_operation(resp->op),
+	    .operation =
+		resp->raw_op != 0 ? resp->raw_op : bk_v3_operation(resp->op),
 	    .txn_id = resp->txn_id,
 	    .status_code = bk_v3_code_of(resp->status),
 	    .field = bare ? 0 : (uint32_t)field,
