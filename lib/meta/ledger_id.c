@@ -145,9 +145,11 @@ list_high(struct new_id *op)
 static void
 on_switched(void *arg, enum bk_status status, const struct bk_meta_reply *reply)
 {
-	(void)status;
 	(void)reply;
-	list_high(arg);
+	if (status == BK_ECANCELED)
+		finish(arg, status, -1);
+	else
+		list_high(arg);
 }
 
 static void

@@ -29,6 +29,7 @@ struct bk_registration {
 	bool busy;     /* a round is under way */
 	bool again;    /* and another has to follow */
 	bool stands;   /* a node was made */
+	bool gone;     /* the store is closed */
 	bool told;     /* the wait for a predecessor has been reported */
 	bk_done_cb *state;
 	void *arg;
@@ -114,6 +115,20 @@ leave(struct bk_registration *r)
 		destroy(r, BK_OK);
 }
 
+/* The store was closed, which ends the session and its nodes; it must not be
+ * called any more. */
+static void
+store_gone(struct bk_registration *r)
+{
+	r->busy = true; /* no round begins any more */
+	if (r->closing) {
+		destroy(r, BK_ECANCELED);
+		return;
+	}
+	r->gone = true;
+	r->state(r->arg, BK_ECANCELED);
+}
+
 static void
 round_over(struct bk_registration *r)
 {
@@ -138,8 +153,11 @@ on_paused(void *arg, enum bk_status status, const struct bk_meta_reply *reply)
 	struct bk_registration *r = arg;
 
 	(void)reply;
-	if (status == BK_OK)
-		r->again = true;
+	if (status == BK_ECANCELED) {
+		store_gone(r);
+		return;
+	}
+	r->again = true;
 	round_over(r);
 }
 
@@ -147,7 +165,9 @@ on_paused(void *arg, enum bk_status status, const struct bk_meta_reply *reply)
 static void
 try_again(struct bk_registration *r, enum bk_status status)
 {
-	if (bk_answer_lost(status))
+	if (status == BK_ECANCELED)
+		store_gone(r);
+	else if (bk_answer_lost(status))
 		bk_meta_pause(r->tree->meta, PAUSE, on_paused, r);
 	else
 		give_up(r, status);
@@ -218,14 +238,13 @@ on_replaced(void *arg, enum bk_status status, const struct bk_meta_reply *reply)
 	struct bk_registration *r = arg;
 
 	(void)reply;
-	if (status != BK_OK && !bk_answer_lost(status) &&
-	    status != BK_ENONODE && status != BK_EVERSION &&
-	    status != BK_EEXIST) {
-		give_up(r, status);
-		return;
+	if (status == BK_OK || status == BK_ENONODE || status == BK_EVERSION ||
+	    status == BK_EEXIST) {
+		r->again = true;
+		round_over(r);
+	} else {
+		try_again(r, status);
 	}
-	r->again = true;
-	round_over(r);
 }
 
 /* A persistent node of our name was left there to stay listed: put ours in
@@ -253,7 +272,9 @@ on_whose(void *arg, enum bk_status status, const struct bk_meta_reply *reply)
 {
 	struct bk_registration *r = arg;
 
-	if (r->closing || r->again) {
+	if (status == BK_ECANCELED) {
+		store_gone(r);
+	} else if (r->closing || r->again) {
 		round_over(r);
 	} else if (status == BK_ENONODE) {
 		r->again = true;
@@ -315,7 +336,9 @@ on_created(void *arg, enum bk_status status, const struct bk_meta_reply *reply)
 	(void)reply;
 	if (status == BK_OK)
 		r->stands = true;
-	if (r->closing || r->again)
+	if (status == BK_ECANCELED)
+		store_gone(r);
+	else if (r->closing || r->again)
 		round_over(r);
 	else if (status == BK_OK || status == BK_EEXIST)
 		look_whose(r);
@@ -394,6 +417,8 @@ bk_registration_free(struct bk_registration *r, bk_done_cb *done, void *arg)
 	r->closing = true;
 	r->done = done;
 	r->done_arg = arg;
-	if (!r->busy)
+	if (r->gone)
+		destroy(r, BK_OK);
+	else if (!r->busy)
 		leave(r);
 }

@@ -338,7 +338,7 @@ static void
 list_over(struct list *l, enum bk_status status)
 {
 	l->reading = false;
-	if (l->again && !l->registry->dead)
+	if (l->again && !l->registry->dead && status != BK_ECANCELED)
 		read_list(l);
 	read_over(l->registry, status);
 }
@@ -381,7 +381,7 @@ on_list_missing(void *arg, enum bk_status status,
 	(void)reply;
 	if (status == BK_OK)
 		l->again = true; /* it has come meanwhile */
-	list_over(l, BK_OK);
+	list_over(l, status == BK_ECANCELED ? status : BK_OK);
 }
 
 static void

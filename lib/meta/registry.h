@@ -109,8 +109,8 @@ void bk_registration_mode(struct bk_registration *r, bool readonly);
 /* The store has a new session (BK_META_NEW_SESSION): register again. */
 void bk_registration_renew(struct bk_registration *r);
 /* Delete what this session put into the lists, then call done (may be NULL);
- * the registration is freed. To be called before the store is closed. With
- * NULL, done is called at once. */
+ * the registration is freed. done may come at once, as it does for NULL. To be
+ * called before the store is closed, which ends it with ECANCELED. */
 void bk_registration_free(struct bk_registration *r, bk_done_cb *done,
     void *arg);
 

@@ -646,6 +646,46 @@ giving_back(void)
 	}
 }
 
+/* The store is closed in the middle. */
+static void
+closing_the_store(void)
+{
+	struct own o;
+	struct view v;
+
+	for (int steps = 0; steps < 8; steps++) {
+		own_init(&o, false);
+		for (int i = 0; i < steps; i++)
+			mem_store_step(o.f.store);
+		bk_registration_renew(o.r);
+		bk_meta_close(o.f.tree.meta);
+		is_int(o.failed, BK_ECANCELED, "told after %d steps", steps);
+		o.f.tree = fixture_tree(&o.f);
+		bk_registration_free(o.r, fixture_on_done, &o.f);
+		is_int(fixture_wait(&o.f), BK_OK, "and freed");
+		fixture_fini(&o.f);
+		own_init(&o, false);
+		for (int i = 0; i < steps; i++)
+			mem_store_step(o.f.store);
+		bk_registration_renew(o.r);
+		bk_registration_free(o.r, fixture_on_done, &o.f);
+		bk_meta_close(o.f.tree.meta);
+		ok(o.f.done, "freed with it");
+		o.f.tree = fixture_tree(&o.f);
+		fixture_fini(&o.f);
+
+		view_init(&v);
+		put(&v, "", "b1", 1);
+		v.r = bk_registry_new(&v.f.tree, on_ready, on_changed, &v);
+		for (int i = 0; i < steps; i++)
+			mem_store_step(v.f.store);
+		bk_registry_free(v.r);
+		bk_meta_close(v.f.tree.meta);
+		v.f.tree = fixture_tree(&v.f);
+		fixture_fini(&v.f);
+	}
+}
+
 int
 main(void)
 {
@@ -666,5 +706,6 @@ main(void)
 	registering_in_the_wrong_list();
 	registering_over_a_persistent_one();
 	giving_back();
+	closing_the_store();
 	return (tap_done());
 }
