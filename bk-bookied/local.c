@@ -28,7 +28,7 @@
 struct child {
 	pid_t pid; /* 0: has ended */
 	int ready; /* its word comes from here */
-	char id[16];
+	char id[24];
 };
 
 static struct child children[BOOKIES_MAX];

@@ -57,8 +57,9 @@ bk_request_encode(const struct bk_request *req, struct bk_buf *out)
 int
 bk_response_encode(const struct bk_response *resp, struct bk_buf *out)
 {
-	return (resp->version == 3 ? bk_v3_response_encode(resp, false, out) :
-				     bk_v2_response_encode(resp, false, out));
+	return (resp->version == 3 && !resp->v2 ?
+		bk_v3_response_encode(resp, false, out) :
+		bk_v2_response_encode(resp, false, out));
 }
 
 int
@@ -82,6 +83,7 @@ bk_response_to(const struct bk_request *req, enum bk_status status,
 	memset(resp, 0, sizeof(*resp));
 	resp->op = req->op;
 	resp->version = req->version;
+	resp->v2 = req->v2;
 	resp->txn_id = req->txn_id;
 	resp->status = status;
 	resp->ledger_id = req->ledger_id;

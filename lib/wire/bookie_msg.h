@@ -46,7 +46,8 @@ enum { BK_INFO_TOTAL = 1, BK_INFO_FREE = 2 };
 
 struct bk_request {
 	enum bk_op op;
-	uint8_t version; /* 0 to 2: v2 frame; 3: v3 frame */
+	uint8_t version; /* 0 to 2: v2 frame; 3: v3 frame, unless v2 */
+	bool v2;         /* a v2 frame of whatever version: EBADVERSION */
 	unsigned flags;
 	uint64_t txn_id; /* v3 txnId, or v2 BATCH_READ requestId */
 	int64_t ledger_id;
@@ -79,6 +80,7 @@ enum {
 struct bk_response {
 	enum bk_op op;
 	uint8_t version;
+	bool v2; /* as in the request */
 	unsigned present;
 	uint64_t txn_id;
 	enum bk_status status; /* OK or one of the bookie's answers */

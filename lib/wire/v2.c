@@ -192,6 +192,7 @@ bk_v2_request_decode(const uint8_t *p, size_t len, struct bk_request *req)
 	if (decode_word(bk_cursor_u32(&c), &req->version, &req->op,
 		&req->raw_op, &flags) != 0)
 		return (BK_EPROTO);
+	req->v2 = true;
 	req->flags = flags_of(flags);
 	switch (req->op) {
 	case BK_OP_ADD:
