@@ -305,7 +305,6 @@ watch_signals(struct bookie *b)
 	    SIGUSR2};
 	size_t i;
 
-	daemon_ignore_signals();
 	for (i = 0; i < NSIGNALS; i++) {
 		b->signals[i] =
 		    bk_signal_new(b->loop, watched[i], on_signal, b);

@@ -52,7 +52,6 @@ catch_signals(void)
 	struct sigaction action = {.sa_handler = hand_on};
 	size_t i;
 
-	daemon_ignore_signals();
 	(void)sigemptyset(&action.sa_mask);
 	for (i = 0; i < sizeof(caught) / sizeof(caught[0]); i++)
 		(void)sigaction(caught[i], &action, NULL);

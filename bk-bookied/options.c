@@ -30,11 +30,20 @@ static const struct options defaults = {
 static int argument_count;
 static char **arguments;
 
-/* Parse into o, which has its defaults: at start, or once more. */
+/* Parse into o, which has its defaults: at start, or once more. What usage
+ * errors refer to lives on. */
 static int
 parse(struct options *o, bool again)
 {
-	struct bk_opt table[] = {
+	static struct bk_opt opts[48];
+	static const struct bk_program program = {
+	    .name = "bk-bookied",
+	    .usage = "[-t] [--local N] [--data DIR]... [OPTION]...",
+	    .purpose = "Serve a bookie: keep entries of ledgers.",
+	    .examples = examples,
+	    .opts = opts,
+	};
+	const struct bk_opt table[] = {
 	    {0, "journal", BK_OPT_LIST, BK_OPT_CONFIG, &o->journal,
 		.arg = "DIR", .help = "directory of the journal (repeatable)"},
 	    {0, "data", BK_OPT_LIST, BK_OPT_CONFIG, &o->data, .arg = "DIR",
@@ -98,15 +107,10 @@ parse(struct options *o, bool again)
 	    BK_COMMON_OPTS,
 	    BK_OPT_END,
 	};
-	struct bk_program program = {
-	    .name = "bk-bookied",
-	    .usage = "[-t] [--local N] [--data DIR]... [OPTION]...",
-	    .purpose = "Serve a bookie: keep entries of ledgers.",
-	    .examples = examples,
-	    .opts = table,
-	};
 	int first;
 
+	_Static_assert(sizeof(table) <= sizeof(opts), "more options");
+	memcpy(opts, table, sizeof(table));
 	if (again)
 		return (bk_opt_reload(&program, argument_count, arguments));
 	first = bk_opt_parse(&program, argument_count, arguments);
