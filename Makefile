@@ -151,7 +151,6 @@ $(units): $(BUILD)/t/%: $(BUILD)/obj/t/unit/%.o $(test_archives)
 $(helpers): $(BUILD)/%: $(BUILD)/obj/%.o $(test_archives)
 	$(link_program)
 
-$(benches): LIBS += $(shell $(PKG_CONFIG) --silence-errors --libs hiredis)
 $(benches): $(BUILD)/%: $(BUILD)/obj/%.o $(test_archives)
 	$(link_program)
 
@@ -200,7 +199,7 @@ check-deep:
 bench:
 	.ci/install build bench
 	$(parallel) benches
-	BUILD=$(BUILD) t/bench/run
+	t/bench/run -w
 
 lint:
 	.ci/lint
