@@ -195,20 +195,34 @@ bytes_of(const struct bk_buf *b)
 	return ((struct bk_bytes){bk_buf_head(b), bk_buf_len(b)});
 }
 
+/* Whether both chains are the same text; that of b stays in out. */
 static enum bk_status
-status_of_errno(void)
+encode_chains(const struct bk_chain *a, const struct bk_chain *b,
+    struct bk_buf *out, bool *same)
 {
-	return (errno == EINVAL ? BK_EINVAL : BK_ENOMEM);
+	enum bk_status status = BK_OK;
+	struct bk_buf before;
+
+	bk_buf_init(&before);
+	if (bk_chain_encode(a, &before) != 0 || bk_chain_encode(b, out) != 0)
+		status = errno == EINVAL ? BK_EINVAL : BK_ENOMEM;
+	*same = status == BK_OK && bk_buf_len(&before) == bk_buf_len(out) &&
+	    memcmp(bk_buf_head(&before), bk_buf_head(out), bk_buf_len(out)) ==
+		0;
+	bk_buf_fini(&before);
+	return (status);
 }
 
 static enum bk_status
 add_chain(struct commit_ops *o, const struct bk_tree *t,
     const struct bk_chain_at *at, struct bk_chain_at *next)
 {
-	bool same = memcmp(&at->chain, &next->chain, sizeof(at->chain)) == 0;
+	enum bk_status status;
+	bool same;
 
-	if (bk_chain_encode(&next->chain, &o->chain) != 0)
-		return (status_of_errno());
+	status = encode_chains(&at->chain, &next->chain, &o->chain, &same);
+	if (status != BK_OK)
+		return (status);
 	(void)bk_chain_path(t, at->chain.id, o->chain_path); /* "" is refused */
 	o->ops[o->n++] = (struct bk_meta_op){
 	    .kind = same ? BK_OP_CHECK : BK_OP_SET,

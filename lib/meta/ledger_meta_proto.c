@@ -263,12 +263,13 @@ borrowed_init(struct borrowed *b, const struct bk_ledger_meta *m)
 	size_t segments = m->nsegments + 1, custom = m->ncustom + 1;
 
 	b->segments = reallocarray(NULL, segments, sizeof(*b->segments));
-	b->segment_list =
-	    reallocarray(NULL, segments, sizeof(*b->segment_list));
+	b->segment_list = reallocarray(NULL, segments,
+	    sizeof(Bk__LedgerMetadataFormat__Segment *));
 	b->bookies = reallocarray(NULL, segments * (size_t)m->ensemble_size,
 	    sizeof(*b->bookies));
 	b->custom = reallocarray(NULL, custom, sizeof(*b->custom));
-	b->custom_list = reallocarray(NULL, custom, sizeof(*b->custom_list));
+	b->custom_list = reallocarray(NULL, custom,
+	    sizeof(Bk__LedgerMetadataFormat__Custom *));
 	if (b->segments != NULL && b->segment_list != NULL &&
 	    b->bookies != NULL && b->custom != NULL && b->custom_list != NULL)
 		return (0);

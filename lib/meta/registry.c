@@ -134,7 +134,7 @@ add(struct bk_registry *r, const char *id)
 	struct bookie **grown, *b;
 	size_t at = place_of(r, id);
 
-	grown = reallocarray(r->bookies, r->n + 1, sizeof(*grown));
+	grown = reallocarray(r->bookies, r->n + 1, sizeof(struct bookie *));
 	if (grown == NULL)
 		return (NULL);
 	r->bookies = grown;
@@ -145,7 +145,8 @@ add(struct bk_registry *r, const char *id)
 		return (NULL);
 	}
 	b->info.id = b->id;
-	memmove(&grown[at + 1], &grown[at], (r->n - at) * sizeof(*grown));
+	memmove(&grown[at + 1], &grown[at],
+	    (r->n - at) * sizeof(struct bookie *));
 	grown[at] = b;
 	r->n++;
 	return (b);

@@ -6,6 +6,7 @@
  */
 #include "t/sim/mem_store.h"
 
+#include <assert.h>
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -378,6 +379,7 @@ step(struct mem_store *s, int64_t until)
 		return (false);
 	s->clock = later_of(s->clock, e->due);
 	TAILQ_REMOVE(&s->events, e, entry);
+	assert(TAILQ_FIRST(&s->events) != e);
 	happen(s, e);
 	return (true);
 }

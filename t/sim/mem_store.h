@@ -81,7 +81,7 @@ struct mem_store {
 	uint64_t sessions;
 	struct events events;
 	struct watchers watchers;
-	TAILQ_HEAD(, client) clients;
+	TAILQ_HEAD(clients, client) clients;
 	mem_plan_fn *plan;
 	void *plan_arg;
 };

@@ -121,19 +121,25 @@ find_parent(struct mem_tree *t, const char *path, const char **name)
 	return (find(t, parent));
 }
 
+/* The path of a node below the root, and its length. */
+static size_t
+put_path(const struct node *n, char path[MEM_PATH_ROOM])
+{
+	size_t len = 0;
+
+	if (n->parent->parent != NULL)
+		len = put_path(n->parent, path);
+	return (len +
+	    (size_t)snprintf(path + len, MEM_PATH_ROOM - len, "/%s", n->name));
+}
+
 static void
 path_of(const struct node *n, char path[MEM_PATH_ROOM])
 {
-	const struct node *up[BK_PATH_MAX];
-	size_t depth = 0, len = 0;
-
-	for (; n->parent != NULL; n = n->parent)
-		up[depth++] = n;
-	path[0] = '/';
-	path[1] = '\0';
-	while (depth-- > 0)
-		len += (size_t)snprintf(path + len, MEM_PATH_ROOM - len, "/%s",
-		    up[depth]->name);
+	if (n->parent != NULL)
+		(void)put_path(n, path);
+	else
+		(void)snprintf(path, MEM_PATH_ROOM, "/");
 }
 
 static void
@@ -178,7 +184,7 @@ trace(struct mem_tree *t, const char *op, const char *path, const char *kind,
 	for (size_t i = 0; i < len; i++)
 		p += sprintf(p, "%02x", data[i]);
 	if (len == 0)
-		strcpy(p, "-");
+		memcpy(p, "-", 2);
 	t->trace(t->trace_arg, line);
 	free(line);
 }

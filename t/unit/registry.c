@@ -580,9 +580,10 @@ registering_after_a_crash(void)
 	is_str(lists_of(&o), "w", "is still listed");
 	is_int(o.f.ntrace, 0, "which is not touched");
 	is_int(o.stood, 0, "nor taken for ours");
+	is_int(o.failed, BK_EEXIST, "and that is told");
 	mem_store_run_for(o.f.store, 5 * BK_SECOND);
 	is_str(lists_of(&o), "w", "when it goes there is ours");
-	is_int(o.stood, 1, "and that is told");
+	is_int(o.stood, 1, "which is told, too");
 	is_int(o.f.ntrace, 2, "at once");
 	own_fini(&o);
 }
