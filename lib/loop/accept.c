@@ -33,9 +33,8 @@ is_shortage(int error)
 }
 
 static void
-wait_for_descriptors(struct bk_listener *l)
+wait_for_descriptors(struct bk_listener *l, int error)
 {
-	int error = errno;
 	char name[NAME_MAX_BYTES];
 
 	if (!l->short_of && bk_listen_name(l->fd, name, sizeof(name)) == 0)
@@ -52,14 +51,16 @@ static bool
 accept_one(struct bk_listener *l)
 {
 	int on = 1;
+	int error;
 	int fd;
 
 	fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd == -1) {
-		if (is_shortage(errno))
-			wait_for_descriptors(l);
-		return (errno == ECONNABORTED || errno == EINTR ||
-		    errno == EPROTO || errno == EPERM);
+		error = errno;
+		if (is_shortage(error))
+			wait_for_descriptors(l, error);
+		return (error == ECONNABORTED || error == EINTR ||
+		    error == EPROTO || error == EPERM);
 	}
 	l->short_of = false;
 	/* Not for Unix sockets, which have no such delay. */

@@ -79,13 +79,12 @@ bk_index_find(const struct bk_link *link, int64_t ledger_id, int64_t entry_id,
 
 	if (link->index.n == 0)
 		return (NULL);
-	LIST_FOREACH(call, bucket_of(&link->index, ledger_id, entry_id, op),
-	    by_key) {
-		if (call->ledger_id == ledger_id &&
-		    call->entry_id == entry_id && call->op == op)
-			return (call);
-	}
-	return (NULL);
+	call = LIST_FIRST(bucket_of(&link->index, ledger_id, entry_id, op));
+	while (call != NULL &&
+	    (call->ledger_id != ledger_id || call->entry_id != entry_id ||
+		call->op != op))
+		call = LIST_NEXT(call, by_key);
+	return (call);
 }
 
 void

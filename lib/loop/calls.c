@@ -143,7 +143,8 @@ timeouts_of(struct bk_calls *calls, int64_t timeout)
 {
 	struct bk_timeouts *t;
 
-	SLIST_FOREACH(t, &calls->timeouts, next) {
+	for (t = SLIST_FIRST(&calls->timeouts); t != NULL;
+	     t = SLIST_NEXT(t, next)) {
 		if (t->timeout == timeout)
 			return (t);
 	}
@@ -180,7 +181,8 @@ bk_calls_due(const struct bk_calls *calls, int64_t now)
 	struct bk_timeouts *t;
 	struct bk_call *first;
 
-	SLIST_FOREACH(t, &calls->timeouts, next) {
+	for (t = SLIST_FIRST(&calls->timeouts); t != NULL;
+	     t = SLIST_NEXT(t, next)) {
 		first = TAILQ_FIRST(&t->waiting);
 		if (first != NULL && first->due <= now)
 			return (first);
@@ -195,7 +197,8 @@ bk_calls_next_due(const struct bk_calls *calls)
 	struct bk_call *first;
 	int64_t next = BK_FOREVER;
 
-	SLIST_FOREACH(t, &calls->timeouts, next) {
+	for (t = SLIST_FIRST(&calls->timeouts); t != NULL;
+	     t = SLIST_NEXT(t, next)) {
 		first = TAILQ_FIRST(&t->waiting);
 		if (first != NULL && first->due < next)
 			next = first->due;

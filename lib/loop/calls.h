@@ -41,7 +41,7 @@ struct bk_calls {
 	struct bk_call **chunks;
 	size_t nchunks;
 	struct bk_call_queue unused;
-	SLIST_HEAD(, bk_timeouts) timeouts;
+	SLIST_HEAD(bk_timeouts_list, bk_timeouts) timeouts;
 };
 
 void bk_calls_init(struct bk_calls *calls);

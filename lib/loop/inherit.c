@@ -41,7 +41,7 @@ is_listening(int fd)
 static bool
 is_accepted(int fd)
 {
-	struct sockaddr_storage ss;
+	struct sockaddr_storage ss = {0};
 	socklen_t len = sizeof(ss);
 
 	if (!is_stream(fd) || getpeername(fd, (struct sockaddr *)&ss, &len))

@@ -146,12 +146,18 @@ listen_path(const struct binding *b, const char *path)
 
 /* TCP. */
 
+union address {
+	struct sockaddr sa;
+	struct sockaddr_in sin;
+	struct sockaddr_in6 sin6;
+};
+
 static in_port_t *
-port_of(struct sockaddr *sa)
+port_of(union address *a)
 {
-	if (sa->sa_family == AF_INET6)
-		return (&((struct sockaddr_in6 *)sa)->sin6_port);
-	return (&((struct sockaddr_in *)sa)->sin_port);
+	if (a->sa.sa_family == AF_INET6)
+		return (&a->sin6.sin6_port);
+	return (&a->sin.sin_port);
 }
 
 /* A socket for one address; only6 keeps IPv4 off an IPv6 wildcard. */
@@ -216,34 +222,34 @@ seen_before(const struct addrinfo *list, const struct addrinfo *ai)
 	return (false);
 }
 
-/* The port the kernel chose, in network order. */
+/* The port the kernel chose, in network order; 0 if unknown. */
 static in_port_t
 chosen_port(int fd)
 {
-	struct sockaddr_storage ss;
-	socklen_t len = sizeof(ss);
+	union address a = {.sin6 = {0}};
+	socklen_t len = sizeof(a);
 
-	if (getsockname(fd, (struct sockaddr *)&ss, &len) == -1)
+	if (getsockname(fd, &a.sa, &len) == -1)
 		return (0);
-	return (*port_of((struct sockaddr *)&ss));
+	return (*port_of(&a));
 }
 
 /* Bind every address of the list. With port 0 all get the first one's. */
 static int
 bind_list(const struct binding *b, const struct addrinfo *list)
 {
-	struct sockaddr_storage ss;
-	struct sockaddr *sa = (struct sockaddr *)&ss;
 	bool single = list->ai_next == NULL;
+	union address a;
 	int fd;
 
 	for (const struct addrinfo *ai = list; ai != NULL; ai = ai->ai_next) {
-		if (seen_before(list, ai) || *b->n == BK_LISTEN_MAX)
+		if (seen_before(list, ai) || *b->n == BK_LISTEN_MAX ||
+		    ai->ai_addrlen > sizeof(a))
 			continue;
-		memcpy(sa, ai->ai_addr, ai->ai_addrlen);
-		if (*port_of(sa) == 0 && *b->n > 0)
-			*port_of(sa) = chosen_port(b->fds[0]);
-		fd = bind_address(sa, ai->ai_addrlen, true);
+		memcpy(&a, ai->ai_addr, ai->ai_addrlen);
+		if (*port_of(&a) == 0 && *b->n > 0)
+			*port_of(&a) = chosen_port(b->fds[0]);
+		fd = bind_address(&a.sa, ai->ai_addrlen, true);
 		if (fd != -1)
 			b->fds[(*b->n)++] = fd;
 		else if (single || !is_absent_family(errno))
@@ -298,10 +304,12 @@ bk_listen_bind(const char *text, int fds[BK_LISTEN_MAX], size_t *n, char *why,
 		return (-1);
 	}
 	r = *host == '\0' ? bind_any(&b, port) : bind_host(&b, host, port);
-	if (r == -1 && errno == EADDRINUSE)
+	if (r == -1 && errno == EADDRINUSE) {
 		complain_in_use(&b, bk_port_owner(port));
-	else if (r == -1 && *why == '\0')
+		errno = EADDRINUSE;
+	} else if (r == -1 && *why == '\0') {
 		complain(&b, "%s", strerror(errno));
+	}
 	return (r);
 }
 

@@ -7,6 +7,8 @@
  */
 #include "loop/loop.h"
 
+#include "base/log.h"
+
 #include <errno.h>
 #include <event2/event.h>
 #include <stdatomic.h>
@@ -66,6 +68,14 @@ struct bk_signal {
 	void *arg;
 };
 
+/* What libevent would print; its results tell what matters. */
+static void
+on_log(int severity, const char *text)
+{
+	(void)severity;
+	bk_log(BK_LOG_DEBUG, "libevent: %s", text);
+}
+
 struct bk_loop *
 bk_loop_new(void)
 {
@@ -74,6 +84,7 @@ bk_loop_new(void)
 	loop = calloc(1, sizeof(*loop));
 	if (loop == NULL)
 		return (NULL);
+	event_set_log_callback(on_log);
 	loop->base = event_base_new();
 	if (loop->base == NULL) {
 		free(loop);

@@ -323,8 +323,10 @@ bk_rpc_free(struct bk_env *env)
 
 	if (rpc == NULL)
 		return;
-	HASH_ITER(hh, rpc->peers, peer, next) {
-		HASH_DEL(rpc->peers, peer);
+	peer = rpc->peers;
+	HASH_CLEAR(hh, rpc->peers); /* the table alone */
+	for (; peer != NULL; peer = next) {
+		next = peer->hh.next;
 		for (int i = 0; i < BK_NLINKS; i++)
 			bk_link_fini(&peer->links[i]);
 		free(peer);
