@@ -39,6 +39,24 @@ golden_free(char **lines)
 	free(lines);
 }
 
+size_t
+golden_block(char **lines, const char *start, char **block, size_t max)
+{
+	size_t n = 0;
+	char *reading;
+
+	while (*lines != NULL && strncmp(*lines, start, strlen(start)) != 0)
+		lines++;
+	if (*lines == NULL)
+		errx(1, "no such block: %s", start);
+	for (lines++; *lines != NULL && **lines != '\0' && n < max; lines++) {
+		if ((reading = strstr(*lines, " # ")) != NULL)
+			*reading = '\0';
+		block[n++] = *lines;
+	}
+	return (n);
+}
+
 static int
 nibble(char c)
 {

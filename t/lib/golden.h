@@ -12,6 +12,10 @@
 char **golden_lines(const char *name);
 void golden_free(char **lines);
 
+/* The lines of a block: behind the one that begins with start, up to an empty
+ * one, without their readings, which are cut off. At most max; how many. */
+size_t golden_block(char **lines, const char *start, char **block, size_t max);
+
 /* Bytes from hex, blanks ignored, "-" for none; to be freed. */
 uint8_t *golden_bytes(const char *hex, size_t *len);
 

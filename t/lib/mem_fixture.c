@@ -114,6 +114,28 @@ fixture_wait(struct fixture *f)
 	return (f->status);
 }
 
+void
+fixture_record(struct bk_ledger_meta *m)
+{
+	const char *const bookies[] = {"127.0.0.1:3281"};
+
+	bk_ledger_meta_init(m);
+	m->ensemble_size = m->write_quorum = m->ack_quorum = 1;
+	if (bk_ledger_meta_append(m, 0, bookies) != 0)
+		err(1, "fixture");
+}
+
+enum bk_status
+fixture_create(struct fixture *f, int64_t id)
+{
+	struct bk_ledger_meta m;
+
+	fixture_record(&m);
+	bk_ledger_create_node(&f->tree, id, &m, fixture_on_id, f);
+	bk_ledger_meta_fini(&m);
+	return (fixture_wait(f));
+}
+
 static struct mem_plan
 plan_loss(void *arg, const struct mem_call *call)
 {

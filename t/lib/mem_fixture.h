@@ -44,6 +44,11 @@ void fixture_on_reply(void *arg, enum bk_status status,
 /* Run until one of these was called; its status. */
 enum bk_status fixture_wait(struct fixture *f);
 
+/* A record of one bookie, to be freed. */
+void fixture_record(struct bk_ledger_meta *m);
+/* Create a ledger of such a record, with a new id if it is -1. */
+enum bk_status fixture_create(struct fixture *f, int64_t id);
+
 /* Lose some calls: every call whose op and path match, up to a number. path
  * is a part of it. */
 struct fixture_loss {
