@@ -1,6 +1,12 @@
 /*
  * ledger_tree.h - where ledgers lie in the store: ids, paths, listing, and the
  * compare-and-set of a record (spec/metadata.md 1, 2, 4).
+ *
+ * Callbacks come from the loop, once for each call; only ENOMEM may come at
+ * once. The tree must stay until then. A write whose answer is lost (ESTORE,
+ * ESESSION) is looked after and tried again, with growing pauses, for as long
+ * as the tree is patient; a caller that gets ESTORE or ESESSION does not know
+ * whether it was done. ECANCELED: the store was closed.
  */
 #ifndef BK_LEDGER_TREE_H
 #define BK_LEDGER_TREE_H
@@ -23,14 +29,16 @@ struct bk_tree {
 	int64_t patience; /* ns a lost call is tried again; 0: 30 s */
 };
 
-/* Path of a ledger's node under root, and back. 0 or -1 (negative id, not a
- * ledger's path, too long). */
+/* Path of a ledger's node under root, and back. 0, or -1: an id that the layout
+ * does not know (negative, over 31 bits), not the path of a ledger, too long;
+ * the path is "" then, which the store refuses with EINVAL. */
 int bk_ledger_path(const struct bk_tree *tree, int64_t ledger_id,
     char path[BK_PATH_MAX + 1]);
 int bk_ledger_path_parse(const struct bk_tree *tree, const char *path,
     int64_t *ledger_id);
 
-/* LAYOUT's text (1.2). The encoded text is static. */
+/* LAYOUT's text (1.2), static; and back, of versions 1 and 2: 0, or -1 for one
+ * that names nothing we know. */
 const char *bk_layout_text(enum bk_layout layout);
 int bk_layout_parse(struct bk_bytes text, enum bk_layout *layout);
 /* "hierarchical", "longhierarchical", "flat" as in a URI; -1 if unknown. */
@@ -38,27 +46,27 @@ int bk_layout_by_name(const char *name, enum bk_layout *layout);
 
 typedef void bk_done_cb(void *arg, enum bk_status status);
 
-/* Read LAYOUT and settle tree->layout; when it is missing but root exists,
- * create it (demanded, or hierarchical). demanded_name NULL: take what is
- * there; a mismatch is ECONFIG; a missing root ENONODE. tree->meta and root
- * are set by the caller; tree lives until the callback. */
+/* Read LAYOUT, behind a sync, and settle tree->layout; when it is missing but
+ * root exists, create it (demanded, or hierarchical). demanded_name NULL: take
+ * what is there. A mismatch is ECONFIG, a missing root ENONODE, an unreadable
+ * LAYOUT EBADMETA. tree->meta and root are set by the caller. */
 void bk_tree_open(struct bk_tree *tree, const char *demanded_name,
     bk_done_cb *cb, void *arg);
-/* Make a new cluster (1.5 initnewcluster): one multi of four nodes, then
- * LAYOUT. EEXIST when root exists. Parents of root are created. */
+/* Make a new cluster of tree->layout (1.5 initnewcluster): one multi of four
+ * nodes, then LAYOUT. EEXIST when root exists. Parents of root are created. */
 void bk_tree_init(struct bk_tree *tree, bk_done_cb *cb, void *arg);
 /* INSTANCEID's text, or ENONODE. Valid during the callback. */
 typedef void bk_text_cb(void *arg, enum bk_status status, const char *text);
 void bk_tree_instance(const struct bk_tree *tree, bk_text_cb *cb, void *arg);
 
-/* A new ledger id (2.2, 2.3). */
+/* A new ledger id (2.2, 2.3); ETOOBIG when the layout's have run out. */
 typedef void bk_id_cb(void *arg, enum bk_status status, int64_t id);
 void bk_ledger_new_id(const struct bk_tree *tree, bk_id_cb *cb, void *arg);
 
-/* Create the node of a ledger whose id is generated (*ledger_id = -1: again
- * with a new id on a clash) or chosen (EEXIST on a clash). m->ctoken is set
- * here and recognises our own first try after a lost answer. The callback gets
- * the id; version is 0. m is copied. */
+/* Create the node of a ledger whose id is generated (ledger_id -1: again with a
+ * new id on a clash) or chosen (EEXIST on a clash). A creation token is put
+ * into the record, whatever m has, and tells our own first try after a lost
+ * answer. The callback gets the id; the node's version is 0. m is copied. */
 void bk_ledger_create_node(const struct bk_tree *tree, int64_t ledger_id,
     const struct bk_ledger_meta *m, bk_id_cb *cb, void *arg);
 
@@ -72,15 +80,19 @@ void bk_ledger_read(const struct bk_tree *tree, int64_t ledger_id,
 
 /*
  * The one update loop (4.1). Starting from the caller's record and version
- * (m NULL: read first), asks decide();
- * lost races re-read and ask again.
+ * (m NULL: read first), asks decide(); lost races and lost answers re-read and
+ * ask again, the former without limit.
  *
- * decide(arg, m) sees a private copy, may change it, and returns
+ * decide(arg, m, status) has the same arg as the callback. It sees a private
+ * copy, may change it, and returns
  *   BK_UPDATE_WRITE  write it by compare-and-set
  *   BK_UPDATE_DONE   nothing to do: success, adopt it as it is
- *   BK_UPDATE_STOP   give up; the callback gets ECLOSED, EFENCED or what
- *                    *status was set to
- * The callback gets the record as stored (or as adopted) with its version.
+ *   BK_UPDATE_STOP   give up; the callback gets what *status was set to
+ * It must go by what the record says alone: after a lost answer that may be
+ * what it wrote itself, which then has to be BK_UPDATE_DONE.
+ *
+ * The callback gets the record as stored, adopted or given up on, with its
+ * version; NULL with any other error. ENOLEDGER: the node is gone.
  */
 enum bk_update { BK_UPDATE_WRITE, BK_UPDATE_DONE, BK_UPDATE_STOP };
 typedef enum bk_update bk_update_fn(void *arg, struct bk_ledger_meta *m,
@@ -94,9 +106,10 @@ void bk_ledger_update(const struct bk_tree *tree, int64_t ledger_id,
 void bk_ledger_remove(const struct bk_tree *tree, int64_t ledger_id,
     bk_done_cb *cb, void *arg);
 
-/* Walk all ledgers, ascending. each() is called per id, from the loop; false
- * stops the walk (ECANCELED). Any error but a vanished directory ends it with
- * that error: a short listing must never pass for a whole one (2.6). */
+/* Walk all ledgers that were there at the call, ascending. each() is called per
+ * id, with the same arg as cb; false stops the walk (ECANCELED). Any error but a
+ * vanished directory ends it with that error: a short listing must never pass
+ * for a whole one (2.6). */
 typedef bool bk_each_ledger_cb(void *arg, int64_t ledger_id);
 void bk_ledger_walk(const struct bk_tree *tree, bk_each_ledger_cb *each,
     bk_done_cb *cb, void *arg);
