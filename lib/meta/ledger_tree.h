@@ -107,9 +107,9 @@ void bk_ledger_remove(const struct bk_tree *tree, int64_t ledger_id,
     bk_done_cb *cb, void *arg);
 
 /* Walk all ledgers that were there at the call, ascending. each() is called per
- * id, with the same arg as cb; false stops the walk (ECANCELED). Any error but a
- * vanished directory ends it with that error: a short listing must never pass
- * for a whole one (2.6). */
+ * id, with the same arg as cb; false stops the walk (ECANCELED). Any error but
+ * a vanished directory ends it with that error: a short listing must never
+ * pass for a whole one (2.6). */
 typedef bool bk_each_ledger_cb(void *arg, int64_t ledger_id);
 void bk_ledger_walk(const struct bk_tree *tree, bk_each_ledger_cb *each,
     bk_done_cb *cb, void *arg);
