@@ -1,13 +1,9 @@
 /*
  * conn.c - one connection that carries length-prefixed frames.
  *
- * Input: one readv(2) a turn, first into what is missing of a frame begun
- * earlier, then into a buffer all connections of the thread share. Frames are
- * handed over where they lie; only the last, incomplete one is copied and kept
- * with the connection.
- *
- * Output: gathered over the turn, written at its end; what the system does not
- * take waits until the socket is writable.
+ * Input is read once a turn (inq.c). Output is gathered over the turn and
+ * written at its end (outq.c); what the system does not take waits until the
+ * socket is writable.
  *
  * The end: over() is the only way, whatever the reason. A connection that
  * finishes throws input away from then on, flushes, sends FIN, and waits a
@@ -17,6 +13,7 @@
  */
 #include "loop/conn.h"
 
+#include "loop/inq.h"
 #include "loop/outq.h"
 
 #include <errno.h>
@@ -25,12 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#define FRAME_HEAD 4
-#define SHARED_SIZE ((size_t)128 * 1024)
-#define GROW_MIN ((size_t)64 * 1024)   /* a frame's first piece of memory */
 #define FLUSH_TIMEOUT (10 * BK_SECOND) /* when finishing, without a config */
 #define LINGER (1 * BK_SECOND)
 #define WHAT_MAX 128
@@ -64,17 +57,12 @@ struct bk_conn {
 	bool turn_asked;
 	enum bk_conn_end why; /* of a finishing connection */
 	const char *what;
-	struct bk_buf in; /* kept input; begins with a frame */
+	struct bk_inq in;
 	struct bk_outq out;
-	uint64_t frames;  /* handed over, ever */
 	uint64_t written; /* bytes, ever */
 	struct guard frame_guard;
 	struct guard write_guard;
 };
-
-enum taken { TOOK, NOTHING, AT_EOF, FAILED, UNFIT };
-
-static _Thread_local uint8_t shared[SHARED_SIZE];
 
 static void end_of_turn(void *arg);
 
@@ -92,7 +80,7 @@ let_go(struct bk_conn *c)
 	bk_timer_free(c->write_guard.timer);
 	c->frame_guard.timer = c->write_guard.timer = NULL;
 	bk_outq_fini(&c->out);
-	bk_buf_fini(&c->in);
+	bk_inq_fini(&c->in);
 	if (c->fd != -1)
 		(void)close(c->fd);
 	c->fd = -1;
@@ -136,12 +124,12 @@ frame_guard_due(void *arg)
 	struct bk_conn *c = arg;
 
 	c->frame_guard.running = false;
-	if (bk_buf_len(&c->in) == 0 || c->paused)
+	if (bk_buf_len(&c->in.kept) == 0 || c->paused)
 		return;
-	if (c->frame_guard.mark == c->frames)
+	if (c->frame_guard.mark == c->in.frames)
 		over(c, BK_CONN_STALLED, "no end of a frame");
 	else
-		guard_start(&c->frame_guard, c->frames);
+		guard_start(&c->frame_guard, c->in.frames);
 }
 
 static void
@@ -215,20 +203,20 @@ flushed(struct bk_conn *c)
 	bk_timer_set(c->write_guard.timer, LINGER);
 }
 
-static enum taken take(struct bk_conn *c);
+static enum bk_inq_result take(struct bk_conn *c, bool again);
 
 /* Nothing can be written any more. What the peer sent before still counts. */
 static void
 broken(struct bk_conn *c, int error)
 {
-	enum taken t = TOOK;
+	enum bk_inq_result t = BK_INQ_TOOK;
 
 	if (c->finishing && c->why == BK_CONN_EOF) {
 		over(c, c->why, c->what);
 		return;
 	}
-	while (t == TOOK && !c->paused && !c->finishing)
-		t = take(c);
+	while (t == BK_INQ_TOOK && !c->paused && !c->finishing)
+		t = take(c, false);
 	over_errno(c, error);
 }
 
@@ -285,102 +273,33 @@ begin_finish(struct bk_conn *c, enum bk_conn_end why, const char *what)
 /* Input. */
 
 static bool
-is_fit(const struct bk_conn *c, const uint8_t *head)
+on_frame(void *arg, uint8_t *payload, size_t len)
 {
-	return (bk_be32_get(head) <= c->config->max_frame - FRAME_HEAD);
+	struct bk_conn *c = arg;
+
+	if (!c->events->frame(c->arg, payload, len))
+		begin_finish(c, BK_CONN_CLOSED, "closed");
+	return (!c->paused && !c->finishing);
 }
 
-/* Hand over the whole frames of data. Returns the bytes they took. */
-static size_t
-hand_over(struct bk_conn *c, uint8_t *data, size_t len)
+/* Read once, or hand over again what is kept. */
+static enum bk_inq_result
+take(struct bk_conn *c, bool again)
 {
-	uint64_t before = c->frames;
-	size_t used = 0;
-	size_t n;
+	uint64_t before = c->in.frames;
+	enum bk_inq_result r;
 
-	while (!c->paused && !c->finishing && len - used >= FRAME_HEAD &&
-	    is_fit(c, data + used)) {
-		n = bk_be32_get(data + used);
-		if (len - used - FRAME_HEAD < n)
-			break;
-		c->frames++;
-		if (!c->events->frame(c->arg, data + used + FRAME_HEAD, n))
-			begin_finish(c, BK_CONN_CLOSED, "closed");
-		used += FRAME_HEAD + n;
-	}
-	if (c->frames > before && c->events->batch_end != NULL)
-		c->events->batch_end(c->arg);
-	return (used);
-}
-
-/* Hand over what is kept, then the len bytes behind it, and keep the rest. */
-static enum taken
-digest_input(struct bk_conn *c, uint8_t *data, size_t len)
-{
-	size_t used = 0;
-
-	if (bk_buf_len(&c->in) > 0)
-		bk_buf_consume(&c->in,
-		    hand_over(c, bk_buf_head(&c->in), bk_buf_len(&c->in)));
-	if (len > 0 && bk_buf_len(&c->in) == 0)
-		used = hand_over(c, data, len);
-	if (c->finishing) {
-		bk_buf_fini(&c->in);
-		return (TOOK);
-	}
-	if (len > used && bk_buf_put(&c->in, data + used, len - used) == -1)
-		return (FAILED);
-	if (bk_buf_len(&c->in) >= FRAME_HEAD && !is_fit(c, bk_buf_head(&c->in)))
-		return (UNFIT);
-	if (bk_buf_len(&c->in) > 0)
-		guard_start(&c->frame_guard, c->frames);
-	return (TOOK);
-}
-
-/* How much to read behind the kept part of a frame. *ends: that is the whole
- * rest of the frame, so that the next one may be read with it. Memory grows
- * with what has arrived, not with what was announced. */
-static size_t
-room_for_rest(const struct bk_conn *c, bool *ends)
-{
-	size_t kept = bk_buf_len(&c->in);
-	size_t most = kept > GROW_MIN ? kept : GROW_MIN;
-	size_t rest = 0;
-
-	*ends = kept == 0 || kept >= FRAME_HEAD;
-	if (kept >= FRAME_HEAD)
-		rest = FRAME_HEAD + bk_be32_get(bk_buf_head(&c->in)) - kept;
-	if (rest > most)
-		*ends = false;
-	return (*ends ? rest : most);
-}
-
-/* Read once, and hand over what is whole. The kept input is not whole. */
-static enum taken
-take(struct bk_conn *c)
-{
-	struct iovec iov[2];
-	size_t room;
-	ssize_t n;
-	bool ends;
-
-	room = room_for_rest(c, &ends);
-	iov[0].iov_base = room > 0 ? bk_buf_reserve(&c->in, room) : NULL;
-	iov[0].iov_len = room;
-	iov[1] = (struct iovec){shared, sizeof(shared)};
-	if (room > 0 && iov[0].iov_base == NULL)
-		return (FAILED);
-	n = readv(c->fd, iov, ends ? 2 : 1);
-	if (n == -1)
-		return (errno == EAGAIN || errno == EINTR ? NOTHING : FAILED);
-	if (n == 0)
-		return (AT_EOF);
 	if (c->finishing)
-		return (TOOK);
-	if ((size_t)n < room)
-		room = (size_t)n;
-	bk_buf_commit(&c->in, room);
-	return (digest_input(c, shared, (size_t)n - room));
+		return (bk_inq_discard(c->fd));
+	r = again ? bk_inq_again(&c->in, on_frame, c) :
+		    bk_inq_read(&c->in, c->fd, on_frame, c);
+	if (c->in.frames > before && c->events->batch_end != NULL)
+		c->events->batch_end(c->arg);
+	if (c->finishing)
+		bk_inq_fini(&c->in);
+	if (bk_buf_len(&c->in.kept) > 0)
+		guard_start(&c->frame_guard, c->in.frames);
+	return (c->finishing ? BK_INQ_TOOK : r);
 }
 
 /* Whether the owner wants to say more before the end. */
@@ -390,7 +309,7 @@ is_kept(struct bk_conn *c, enum bk_conn_end why, const char *what)
 	if (c->events->input_over == NULL ||
 	    !c->events->input_over(c->arg, why, what))
 		return (false);
-	bk_buf_fini(&c->in);
+	bk_inq_fini(&c->in);
 	return (true);
 }
 
@@ -407,7 +326,7 @@ over_unfit(struct bk_conn *c, enum bk_conn_end why, const char *what)
 static void
 at_unfit(struct bk_conn *c)
 {
-	const uint8_t *head = bk_buf_head(&c->in);
+	const uint8_t *head = bk_buf_head(&c->in.kept);
 	char what[WHAT_MAX];
 
 	if ((head[0] == TLS_ALERT || head[0] == TLS_HANDSHAKE) &&
@@ -415,10 +334,8 @@ at_unfit(struct bk_conn *c)
 		over_unfit(c, BK_CONN_TLS, "speaks TLS");
 		return;
 	}
-	if (memcmp(head, "HTTP", FRAME_HEAD) == 0 ||
-	    memcmp(head, "GET ", FRAME_HEAD) == 0 ||
-	    memcmp(head, "POST", FRAME_HEAD) == 0 ||
-	    memcmp(head, "HEAD", FRAME_HEAD) == 0)
+	if (memcmp(head, "HTTP", 4) == 0 || memcmp(head, "GET ", 4) == 0 ||
+	    memcmp(head, "POST", 4) == 0 || memcmp(head, "HEAD", 4) == 0)
 		(void)snprintf(what, sizeof(what), "speaks HTTP");
 	else
 		(void)snprintf(what, sizeof(what),
@@ -430,7 +347,7 @@ at_unfit(struct bk_conn *c)
 static void
 at_eof(struct bk_conn *c)
 {
-	const char *what = bk_buf_len(&c->in) > 0 ?
+	const char *what = bk_buf_len(&c->in.kept) > 0 ?
 	    "closed in the middle of a frame" :
 	    "closed by the peer";
 
@@ -445,19 +362,19 @@ at_eof(struct bk_conn *c)
 
 /* What became of taking input. Returns whether the connection goes on. */
 static bool
-goes_on(struct bk_conn *c, enum taken t)
+goes_on(struct bk_conn *c, enum bk_inq_result r)
 {
-	switch (t) {
-	case TOOK:
-	case NOTHING:
+	switch (r) {
+	case BK_INQ_TOOK:
+	case BK_INQ_NOTHING:
 		return (true);
-	case AT_EOF:
+	case BK_INQ_EOF:
 		at_eof(c);
 		return (false);
-	case UNFIT:
+	case BK_INQ_UNFIT:
 		at_unfit(c);
 		return (false);
-	case FAILED:
+	case BK_INQ_FAILED:
 		break;
 	}
 	if (c->state == LINGERING)
@@ -475,8 +392,8 @@ end_of_turn(void *arg)
 {
 	struct bk_conn *c = arg;
 
-	if (bk_buf_len(&c->in) > 0 && !c->paused &&
-	    !goes_on(c, digest_input(c, NULL, 0)))
+	if (bk_buf_len(&c->in.kept) > 0 && !c->paused && !c->finishing &&
+	    !goes_on(c, take(c, true)))
 		return;
 	c->turn_asked = false;
 	write_out(c);
@@ -509,7 +426,7 @@ on_event(void *arg, int fd, int what)
 	else if (what == BK_WRITABLE)
 		write_out(c);
 	else
-		(void)goes_on(c, take(c));
+		(void)goes_on(c, take(c, false));
 }
 
 /* What owners call. */
@@ -531,7 +448,7 @@ bk_conn_new(struct bk_loop *loop, int fd, bool connecting,
 	c->arg = arg;
 	c->fd = -1; /* still the caller's */
 	c->state = connecting ? CONNECTING : OPEN;
-	bk_buf_init(&c->in);
+	bk_inq_init(&c->in, config->max_frame);
 	bk_outq_init(&c->out);
 	c->watch = bk_fd_new(loop, fd, connecting ? BK_WRITABLE : BK_READABLE,
 	    on_event, c);
@@ -590,7 +507,7 @@ bk_conn_pause(struct bk_conn *c, bool pause)
 		return;
 	c->paused = pause;
 	watch(c);
-	if (!pause && bk_buf_len(&c->in) > 0)
+	if (!pause && bk_buf_len(&c->in.kept) > 0)
 		ask_turn(c);
 }
 

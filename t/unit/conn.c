@@ -22,6 +22,8 @@ struct side {
 	unsigned batches;
 	unsigned stop_at; /* the frame that ends the connection */
 	unsigned pause_at;
+	bool keeps; /* the connection when input is over */
+	unsigned overs;
 	bool echo;
 	bool drained;
 	bool ended;
@@ -56,6 +58,17 @@ on_batch_end(void *arg)
 	((struct side *)arg)->batches++;
 }
 
+static bool
+on_input_over(void *arg, enum bk_conn_end why, const char *what)
+{
+	struct side *s = arg;
+
+	(void)what;
+	s->overs++;
+	s->why = why;
+	return (s->keeps);
+}
+
 static void
 on_drained(void *arg)
 {
@@ -76,6 +89,7 @@ on_end(void *arg, enum bk_conn_end why, const char *what)
 
 static const struct bk_conn_events events = {
     .frame = on_frame,
+    .input_over = on_input_over,
     .batch_end = on_batch_end,
     .drained = on_drained,
     .end = on_end,
@@ -402,6 +416,34 @@ half_closing(struct bk_loop *loop)
 	bk_buf_fini(&frames);
 }
 
+/* The owner has something to say when input is over. */
+static void
+kept(struct bk_loop *loop, const char *input, size_t len, bool close_half,
+    enum bk_conn_end why)
+{
+	struct bk_buf got;
+	struct side s;
+
+	side_open(&s, loop, 0);
+	bk_buf_init(&got);
+	s.keeps = true;
+	feed(&s, input, len);
+	if (close_half)
+		(void)shutdown(s.peer, SHUT_WR);
+	run_until(&s, s.overs > 0);
+	one_turn(&s);
+	ok(s.overs == 1 && s.why == why && !s.ended, "input is over: %d", why);
+	(void)bk_buf_put(bk_conn_out(s.conn), "late", 4);
+	bk_conn_finish(s.conn);
+	read_all(&s, &got);
+	ok(bk_buf_len(&got) == 4 && s.error == 0, "a late answer arrives");
+	(void)shutdown(s.peer, SHUT_WR);
+	run_until(&s, s.ended);
+	is_int(s.why, BK_CONN_CLOSED, "then it is closed");
+	bk_buf_fini(&got);
+	side_fini(&s);
+}
+
 static void
 peer_leaves(struct bk_loop *loop)
 {
@@ -570,6 +612,9 @@ main(void)
 	lingering(loop);
 	refusing(loop);
 	half_closing(loop);
+	kept(loop, "\0\0\0\1a", 5, true, BK_CONN_EOF);
+	kept(loop, "\0\0\0\1a\377\377\377\377more", 13, false,
+	    BK_CONN_OVERSIZE);
 	peer_leaves(loop);
 	bad_starts(loop);
 	stalls(loop);
