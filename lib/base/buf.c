@@ -160,12 +160,13 @@ bk_buf_commit(struct bk_buf *b, size_t len)
 int
 bk_buf_put(struct bk_buf *b, const void *data, size_t len)
 {
-	uint8_t *p = bk_buf_reserve(b, len);
+	uint8_t *p;
 
-	if (p == NULL)
+	if (len == 0)
+		return (0);
+	if ((p = bk_buf_reserve(b, len)) == NULL)
 		return (-1);
-	if (len > 0)
-		memcpy(p, data, len);
+	memcpy(p, data, len);
 	b->end += len;
 	return (0);
 }

@@ -20,6 +20,10 @@ bk_client_defaults(struct bk_client *c)
 		c->window_bytes = 16 * MIB;
 	if (c->peer_bytes == 0)
 		c->peer_bytes = 32 * MIB;
+	if (c->ensemble_size == 0) {
+		c->ensemble_size = c->write_quorum = 3;
+		c->ack_quorum = 2;
+	}
 }
 
 void

@@ -48,6 +48,8 @@ struct bk_client {
 	size_t window_bytes;     /* 16 MiB */
 	size_t peer_bytes;     /* sent to one bookie and not answered; 32 MiB */
 	unsigned wire_version; /* 2 or 3; 0: the env's */
+	/* Of ledgers of a name, where neither it nor the command says: 3/3/2. */
+	int ensemble_size, write_quorum, ack_quorum;
 
 	/* Kept by the client itself. */
 	struct bk_writer_list writers;

@@ -229,7 +229,7 @@ recovered(void *arg, enum bk_status status, int64_t last_entry, int64_t length)
 		create_ledger(w);
 }
 
-/* What the name says where the command does not. */
+/* What the name says where the command does not, and then the client. */
 static void
 settle_params(struct bk_name_writer *w, const struct bk_chain *c)
 {
@@ -239,6 +239,11 @@ settle_params(struct bk_name_writer *w, const struct bk_chain *c)
 		p->ensemble_size = c->ensemble_size;
 		p->write_quorum = c->write_quorum;
 		p->ack_quorum = c->ack_quorum;
+	}
+	if (p->ensemble_size == 0) {
+		p->ensemble_size = w->client->ensemble_size;
+		p->write_quorum = w->client->write_quorum;
+		p->ack_quorum = w->client->ack_quorum;
 	}
 	if (w->roll_bytes == 0)
 		w->roll_bytes = c->roll_bytes;

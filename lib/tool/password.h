@@ -22,7 +22,7 @@
  * BK_OK; BK_ESYS with errno; BK_ETOOBIG over BK_PASSWORD_MAX bytes; failed
  * names the file then.
  */
-enum bk_status bk_password_read(const char *path,
-    struct bk_password *password, bool *got, char failed[512]);
+enum bk_status bk_password_read(const char *path, struct bk_password *password,
+    bool *got, char failed[512]);
 
 #endif

@@ -15,7 +15,9 @@ value(void *arg, char letter, struct bk_value *v)
 	    letter == 'n'       ? BK_V_NONE :
 				  BK_V_INT;
 	v->bytes = *(struct bk_bytes *)arg;
-	v->number = (int64_t)v->bytes.len * (letter == 'e' ? -1 : 1) << 32;
+	v->number = (int64_t)v->bytes.len * 0x123456789;
+	if (letter == 'e')
+		v->number = -v->number;
 }
 
 static void
