@@ -85,7 +85,8 @@ struct bk_follow {
 	struct bk_poll *polls; /* of the last segment's members */
 	int npolls;
 	int32_t version; /* of the record they are taken from */
-	int64_t pause;   /* between beats */
+	int64_t pause;   /* until the next beat */
+	bool beating;    /* there will be one */
 	struct bk_timer *beat;
 	struct bk_timer *deadline;
 	bool deleted;

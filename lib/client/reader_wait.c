@@ -71,6 +71,7 @@ bk_follow_settle(struct bk_reader *r)
 	else if (w->deleted && !r->closed && r->lac <= w->known)
 		status = BK_ENOLEDGER;
 	w->active = false;
+	w->beating = false;
 	r->c->env->ops->timer_stop(w->beat);
 	r->c->env->ops->timer_stop(w->deadline);
 	w->cb(w->arg, status);
@@ -89,8 +90,9 @@ beat_later(struct bk_reader *r)
 {
 	struct bk_follow *w = &r->follow;
 
-	if (!w->active)
+	if (!w->active || w->beating)
 		return;
+	w->beating = true;
 	r->c->env->ops->timer_set(w->beat, w->pause);
 	w->pause = w->pause * 2 < PAUSE_MAX ? w->pause * 2 : PAUSE_MAX;
 }
@@ -101,6 +103,7 @@ beat(void *arg)
 	struct bk_reader *r = arg;
 	int i;
 
+	r->follow.beating = false;
 	for (i = 0; i < r->follow.npolls; i++)
 		r->follow.polls[i].later = false;
 	ask_all(r);
@@ -300,5 +303,5 @@ bk_reader_wait(struct bk_reader *r, int64_t known, int64_t timeout_ns,
 	}
 	if (timeout_ns != BK_FOREVER)
 		r->c->env->ops->timer_set(w->deadline, timeout_ns);
-	ask_all(r);
+	beat(r);
 }

@@ -74,6 +74,7 @@ advanced(void *arg)
 	struct bk_writer *w = arg;
 
 	bk_writer_settle(w);
+	bk_writer_share_lac(w);
 	bk_writer_close_step(w);
 }
 
@@ -249,7 +250,7 @@ bk_writer_adopt(struct bk_client *c, int64_t ledger_id,
 	    (w->change.spare = calloc(e, sizeof(char *))) == NULL ||
 	    (w->guard = bk_guard_new(w)) == NULL ||
 	    (w->settle = c->env->ops->timer_new(c->env, settle, w)) == NULL ||
-	    pipe_init(w, password) != 0 ||
+	    pipe_init(w, password) != 0 || bk_writer_lac_init(w) != 0 ||
 	    (w->watch = bk_ledger_watch_new(c, ledger_id, watched, w)) == NULL)
 		goto fail;
 	return (w);
@@ -266,6 +267,7 @@ bk_writer_free(struct bk_writer *w)
 	LIST_REMOVE(w, link);
 	bk_ledger_watch_free(w->watch);
 	bk_guard_drop(w->guard);
+	bk_writer_lac_fini(w);
 	bk_pipe_fini(&w->pipe);
 	bk_change_fini(w);
 	if (w->settle != NULL)
@@ -324,6 +326,7 @@ bk_writer_add(struct bk_writer *w, const void *payload, size_t len,
 	if ((entry = pack(w, payload, len, &size)) == NULL)
 		return (-1);
 	*entry_id = w->pipe.next;
+	w->shared = bk_writer_lac(w);
 	if (bk_pipe_push(&w->pipe, entry, size, len) != 0) {
 		free(entry);
 		return (-1);

@@ -17,6 +17,8 @@ struct bk_change {
 	char **spare;
 };
 
+struct bk_lac_push;
+
 struct bk_writer {
 	LIST_ENTRY(bk_writer) link;
 	struct bk_client *c;
@@ -39,6 +41,12 @@ struct bk_writer {
 	enum bk_status status;   /* the failure, or BK_OK */
 	bool told_failed;
 	bool want_room;
+
+	int64_t shared;   /* LAC that bookies know of */
+	int64_t lac_sent; /* or about to be */
+	int lac_stored;   /* answers to it */
+	struct bk_lac_push *pushes;
+	struct bk_timer *idle;
 
 	bool waiting; /* no quorum and no spare, since tick */
 	uint32_t since;
@@ -71,6 +79,12 @@ void bk_writer_lost(void *arg);
 void bk_writer_tick(void *arg);
 void bk_writer_bookies_changed(struct bk_writer *w);
 void bk_change_fini(struct bk_writer *w);
+
+/* writer_lac.c */
+int bk_writer_lac_init(struct bk_writer *w);
+void bk_writer_lac_fini(struct bk_writer *w);
+/* Have readers told of the LAC if nothing else tells them. */
+void bk_writer_share_lac(struct bk_writer *w);
 
 /* writer_close.c: go on with a close, if it is time. */
 void bk_writer_close_step(struct bk_writer *w);

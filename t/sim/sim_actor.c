@@ -354,6 +354,13 @@ opened(void *arg, enum bk_status status, struct bk_reader *r)
 		return;
 	}
 	watch_lac(a);
+	if (!a->hold)
+		sim_reader_go(a);
+}
+
+void
+sim_reader_go(struct sim_reader *a)
+{
 	if (a->pause_every > 0)
 		go_on(a);
 	read_on(a);

@@ -78,6 +78,7 @@ struct sim_reader {
 	const char *bookie;
 	int pause_every; /* entries; 0: never */
 	int64_t first;
+	bool hold; /* do not begin to read */
 
 	struct bk_reader *r;
 	struct sim_event resume;
@@ -90,6 +91,8 @@ struct sim_reader {
 	const char *from; /* bookie of the last entry */
 };
 void sim_reader_start(struct sim_reader *a);
+/* Begin to read, after hold. */
+void sim_reader_go(struct sim_reader *a);
 void sim_reader_stop(struct sim_reader *a);
 
 #endif

@@ -194,6 +194,16 @@ sim_bookie_spoil(struct sim_bookie *b, int64_t ledger_id, int64_t entry_id)
 	return (true);
 }
 
+void
+sim_bookie_move(struct sim_bookie *from, struct sim_bookie *to,
+    int64_t ledger_id)
+{
+	struct ledger *l = ledger_of(from, ledger_id);
+
+	SLIST_REMOVE(&from->ledgers, l, ledger, link);
+	SLIST_INSERT_HEAD(&to->ledgers, l, link);
+}
+
 static void
 ledger_free(struct ledger *l)
 {

@@ -42,6 +42,9 @@ bool sim_bookie_fenced(const struct sim_bookie *b, int64_t ledger_id);
 /* Spoil a stored entry: one bit of its payload, or of its digest. */
 bool sim_bookie_spoil(struct sim_bookie *b, int64_t ledger_id,
     int64_t entry_id);
+/* All of a ledger goes to another bookie. */
+void sim_bookie_move(struct sim_bookie *from, struct sim_bookie *to,
+    int64_t ledger_id);
 /* ADDs taken so far. */
 size_t sim_bookie_adds(const struct sim_bookie *b);
 
