@@ -493,6 +493,7 @@ bk_hold_open(struct bk_client *c, const char *name,
     const struct bk_chain *settings, bool fence, bk_hold_cb *cb, void *arg)
 {
 	struct bk_hold *h = calloc(1, sizeof(*h));
+	uint64_t nonce;
 
 	if (h == NULL)
 		return (NULL);
@@ -502,7 +503,8 @@ bk_hold_open(struct bk_client *c, const char *name,
 	h->fence = fence;
 	h->taken = cb;
 	h->taken_arg = arg;
-	bk_holder_self(h->self);
+	c->env->ops->random(c->env, &nonce, sizeof(nonce));
+	bk_holder_self(nonce, h->self);
 	h->retry = c->env->ops->timer_new(c->env, retry_due, h);
 	if (h->retry == NULL) {
 		free(h);

@@ -20,7 +20,7 @@
 #define START_TIME_FIELD 22 /* of /proc/PID/stat, proc(5) */
 
 struct holder {
-	char host[41];
+	char host[33];
 	long pid;
 	unsigned long long pid_namespace;
 	char boot[BOOT_ID_LEN + 1];
@@ -92,13 +92,13 @@ self(struct holder *h)
 }
 
 void
-bk_holder_self(char out[128])
+bk_holder_self(uint64_t nonce, char out[128])
 {
 	struct holder h;
 
 	(void)self(&h); /* without a start time the text is only for people */
-	(void)snprintf(out, 128, "%s %ld %s %llu %llu", h.host, h.pid, h.boot,
-	    h.start, h.pid_namespace);
+	(void)snprintf(out, 128, "%s %ld %s %llu %llu %016llx", h.host, h.pid,
+	    h.boot, h.start, h.pid_namespace, (unsigned long long)nonce);
 }
 
 bool
@@ -108,7 +108,7 @@ bk_holder_dead(const char *holder)
 	unsigned long long start;
 
 	memset(&them, 0, sizeof(them));
-	if (sscanf(holder, "%40s %ld %36s %llu %llu", them.host, &them.pid,
+	if (sscanf(holder, "%32s %ld %36s %llu %llu", them.host, &them.pid,
 		them.boot, &them.start, &them.pid_namespace) != 5 ||
 	    self(&us) != 0 || strcmp(us.host, them.host) != 0 || them.pid <= 0)
 		return (false);

@@ -108,11 +108,12 @@ typedef void bk_names_cb(void *arg, enum bk_status status,
 void bk_names_list(struct bk_client *c, bk_names_cb *cb, void *arg);
 
 /*
- * Who holds a name: "host pid boot-id start-time pid-namespace". Text of this
- * process, and whether a holder's text is of a process of this host that is
- * proven dead (another boot, no such pid, or a pid of another start time).
+ * Who holds a name: "host pid boot-id start-time pid-namespace nonce". The text
+ * of this process, with a nonce that tells its own holds apart; and whether a
+ * holder's text is of a process of this host that is proven dead (another boot,
+ * no such pid, or a pid of another start time).
  */
-void bk_holder_self(char out[128]);
+void bk_holder_self(uint64_t nonce, char out[128]);
 bool bk_holder_dead(const char *holder);
 
 #endif
