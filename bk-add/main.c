@@ -1,0 +1,11 @@
+/* main.c - bk-add: store entries, tell the truth about it. */
+#include "bk-add/add.h"
+
+int
+main(int argc, char **argv)
+{
+	struct options o;
+
+	options_parse(&o, argc, argv);
+	return (o.dry_run ? dry_run(&o) : add_run(&o));
+}
