@@ -164,6 +164,18 @@ bk_v3_envelope_decode(const uint8_t *p, size_t len, struct bk_v3_envelope *e)
 	return (BK_OK);
 }
 
+bool
+bk_v3_envelope_message(const struct bk_v3_envelope *e, enum bk_op op,
+    struct bk_bytes *message)
+{
+	int field = bk_v3_op_field(op);
+
+	if (field < BK_V3_F_FIRST_MESSAGE || field > BK_V3_F_LAST_MESSAGE)
+		return (false);
+	*message = e->message[field - BK_V3_F_FIRST_MESSAGE];
+	return (true);
+}
+
 void
 bk_v3_put_int(struct bk_v3_parts *m, uint32_t number, int64_t v)
 {

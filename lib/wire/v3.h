@@ -70,6 +70,10 @@ struct bk_v3_envelope {
 };
 enum bk_status bk_v3_envelope_decode(const uint8_t *p, size_t len,
     struct bk_v3_envelope *e);
+/* The inner message of an operation; data NULL if it is not there. False for an
+ * operation that has none. */
+bool bk_v3_envelope_message(const struct bk_v3_envelope *e, enum bk_op op,
+    struct bk_bytes *message);
 
 /*
  * A message while it is put together: what stands before the body, the body

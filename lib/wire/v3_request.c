@@ -180,7 +180,6 @@ bk_v3_request_decode(const uint8_t *p, size_t len, struct bk_request *req)
 	struct bk_v3_envelope e;
 	struct bk_v3_header h;
 	struct bk_bytes message;
-	int field;
 
 	if (bk_v3_envelope_decode(p, len, &e) != BK_OK ||
 	    bk_v3_header_decode(e.header, &h) != BK_OK)
@@ -192,9 +191,8 @@ bk_v3_request_decode(const uint8_t *p, size_t len, struct bk_request *req)
 	req->txn_id = h.txn_id;
 	if (h.priority > 0)
 		req->flags |= BK_REQ_HIGH_PRIORITY;
-	if ((field = bk_v3_op_field(req->op)) < 0)
+	if (!bk_v3_envelope_message(&e, req->op, &message))
 		return (BK_OK);
-	message = e.message[field - BK_V3_F_FIRST_MESSAGE];
 	if (message.data == NULL)
 		return (BK_EBADREQ);
 	if (decode_message(message, req) != BK_OK)

@@ -83,7 +83,6 @@ bk_v3_response_decode(const uint8_t *p, size_t len, struct bk_response *resp)
 	struct bk_v3_header h;
 	struct bk_bytes message;
 	enum bk_status inner = BK_OK;
-	int field;
 
 	if (bk_v3_envelope_decode(p, len, &e) != BK_OK ||
 	    bk_v3_header_decode(e.header, &h) != BK_OK || !e.has_status ||
@@ -94,9 +93,8 @@ bk_v3_response_decode(const uint8_t *p, size_t len, struct bk_response *resp)
 	resp->raw_op = h.operation;
 	resp->raw_header = e.header;
 	resp->txn_id = h.txn_id;
-	if ((field = bk_v3_op_field(resp->op)) < 0)
+	if (!bk_v3_envelope_message(&e, resp->op, &message))
 		return (BK_OK);
-	message = e.message[field - BK_V3_F_FIRST_MESSAGE];
 	/* An error without its message is fine; success without one is an
 	 * empty answer that fails the digest check (3.4). */
 	if (message.data == NULL)
