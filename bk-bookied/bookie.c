@@ -339,9 +339,16 @@ static int
 bind_and_become(struct bookie *b)
 {
 	const struct options *o = b->options;
-	int status =
-	    sockets_open(&b->sockets, o, b->inherited, b->place.listen);
+	int status;
 
+	/* The default socket lies in the data directory. */
+	if (b->place.is_local && o->listen.n == 0 &&
+	    place_make_dir(b->place.data[0]) == -1) {
+		bk_log(BK_LOG_ERROR, "%s: %s", b->place.data[0],
+		    strerror(errno));
+		return (EX_CANTCREAT);
+	}
+	status = sockets_open(&b->sockets, o, b->inherited, b->place.listen);
 	if (status == 0 && o->pidfile != NULL)
 		status = daemon_pidfile(o->pidfile);
 	if (status == 0 && o->user != NULL)
@@ -416,11 +423,18 @@ tell_replay(const struct store_replay *r)
 		    r->batches, r->entries);
 }
 
+static size_t
+ballast(const struct bookie *b)
+{
+	if (b->options->ballast >= 0)
+		return ((size_t)b->options->ballast);
+	return (session_is_local(b->session) ? MIB : 64 * MIB);
+}
+
 static int
 open_store(struct bookie *b)
 {
 	const struct options *o = b->options;
-	bool is_local = session_is_local(b->session);
 	struct store_config config = {
 	    .journal_dirs = (const char *const *)b->place.journal_current,
 	    .njournal_dirs = b->place.njournal,
@@ -428,9 +442,7 @@ open_store(struct bookie *b)
 	    .nledger_dirs = b->place.ndata,
 	    .memtable_bytes = (size_t)o->memory,
 	    .journal_max = (size_t)o->journal_size,
-	    .ballast_bytes = o->ballast >= 0 ? (size_t)o->ballast :
-		is_local                     ? MIB :
-					       64 * MIB,
+	    .ballast_bytes = ballast(b),
 	    .high_mark = 0.95,
 	    .low_mark = 0.90,
 	    .accept_damage = o->accept_damage,

@@ -14,12 +14,12 @@ setup() {
 	for signal in TERM INT; do
 		start_bookie b1
 		at=127.0.0.1:${port[b1]}
-		start idle frame "$at" send "$(add2 1 0)" recv 1 end
-		wait_until 10 test -s idle.out
-		stop b1 $signal
+		start "$signal" frame "$at" send "$(add2 1 0)" recv 1 end
+		wait_until 10 test -s "$signal.out"
+		stop b1 "$signal"
 		[ "$status" -eq 0 ]
-		await idle
-		[ "$(cat idle.out)" = "$(added2 0 1 0)"$'\n'end ]
+		await "$signal"
+		[ "$(cat "$signal.out")" = "$(added2 0 1 0)"$'\n'end ]
 	done
 }
 
@@ -118,7 +118,7 @@ setup() {
 	    --listen "127.0.0.1:${port[b1]}"
 	await b2
 	[ "$status" -eq 71 ]
-	grep -q "127.0.0.1:${port[b1]}.*pid ${pid[b1]}" b2.log
+	grep -q "127.0.0.1:${port[b1]}.*process ${pid[b1]}" b2.log
 }
 
 @test "--daemon returns when ready, and passes on why it is not" {
