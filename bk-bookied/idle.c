@@ -34,6 +34,7 @@ struct idle {
 	struct bk_timer *timer;
 	int64_t used; /* monotonic ns when it was last seen in use */
 	int lock;     /* start.lock, held; or -1 */
+	bool is_sure; /* nobody can come while we look */
 	bool is_stopped;
 	char names[BOOKIES_MAX][256]; /* "ID" or "readonly/ID" */
 	size_t nnames;
@@ -56,12 +57,19 @@ look_again(struct idle *i)
 }
 
 static void
-seen_in_use(struct idle *i)
+release_lock(struct idle *i)
 {
-	i->used = bk_clock_now();
 	if (i->lock != -1)
 		(void)close(i->lock);
 	i->lock = -1;
+	i->is_sure = false;
+}
+
+static void
+seen_in_use(struct idle *i)
+{
+	i->used = bk_clock_now();
+	release_lock(i);
 	look_again(i);
 }
 
@@ -121,7 +129,8 @@ has_guest(const struct idle *i)
 	return (found);
 }
 
-/* The lock beside the store's directory, without waiting. */
+/* The lock beside the store's directory, without waiting. Where none can be
+ * made, nobody starts bookies either. */
 static bool
 take_lock(struct idle *i)
 {
@@ -132,13 +141,10 @@ take_lock(struct idle *i)
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return (false);
 	i->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (i->lock == -1)
-		return (false);
-	if (flock(i->lock, LOCK_EX | LOCK_NB) == 0)
-		return (true);
-	(void)close(i->lock);
-	i->lock = -1;
-	return (false);
+	i->is_sure = i->lock == -1 || flock(i->lock, LOCK_EX | LOCK_NB) == 0;
+	if (!i->is_sure)
+		release_lock(i);
+	return (i->is_sure);
 }
 
 static void list_bookies(struct idle *i);
@@ -148,7 +154,7 @@ all_known(struct idle *i)
 {
 	if (has_guest(i))
 		seen_in_use(i);
-	else if (i->lock != -1 || bk_clock_now() - i->used < i->config.time)
+	else if (i->is_sure || bk_clock_now() - i->used < i->config.time)
 		seen_unused(i);
 	else if (take_lock(i))
 		list_bookies(i); /* once more, now that nobody comes */
@@ -286,9 +292,7 @@ look(void *arg)
 	struct idle *i = arg;
 	int64_t active = server_last_activity(i->config.server);
 
-	if (i->lock != -1)
-		(void)close(i->lock);
-	i->lock = -1;
+	release_lock(i);
 	if (active > i->used)
 		i->used = active;
 	if (server_connections(i->config.server) > 0)

@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "bk-bookied/options.h"
 #include "tool/common.h"
+#include "tool/local.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,23 +34,13 @@ place_join(const char *a, const char *b)
 char *
 place_state_dir(void)
 {
-	const char *state = getenv("XDG_STATE_HOME");
-	const char *home = getenv("HOME");
-	char *dir;
+	char *dir = bk_local_dir();
 
-	if (state != NULL && state[0] == '/')
-		dir = place_join(state, "bk");
-	else if (geteuid() == 0)
-		dir = strdup("/var/lib/bk");
-	else if (home != NULL && home[0] == '/')
-		dir = place_join(home, ".local/state/bk");
-	else {
+	if (dir == NULL && errno == 0)
 		bk_log(BK_LOG_ERROR,
 		    "no state directory: set HOME or XDG_STATE_HOME, or give "
 		    "--cluster and --data");
-		return (NULL);
-	}
-	if (dir == NULL)
+	else if (dir == NULL)
 		bk_log(BK_LOG_ERROR, "out of memory");
 	return (dir);
 }

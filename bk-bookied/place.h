@@ -28,8 +28,8 @@ struct place {
 int place_find(struct place *p, const struct options *o);
 void place_fini(struct place *p);
 
-/* ${XDG_STATE_HOME:-~/.local/state}/bk, root's /var/lib/bk; the caller frees
- * it. NULL after saying why. */
+/* The state directory, as in tool/local.h; the caller frees it. NULL after
+ * saying why. */
 char *place_state_dir(void);
 /* mkdir -p; the last one is the user's alone. 0, or -1 with errno. */
 int place_make_dir(const char *dir);

@@ -110,7 +110,7 @@ nobody_serves() {
 	sed "s|/usr/local/sbin|$build/bin|" "$folder/bk-bookied.service" \
 	    >bk-bookied.service
 	cp "$folder/bk-bookied.socket" .
-	systemd-analyze verify ./bk-bookied.service ./bk-bookied.socket 2>errors ||
+	systemd-analyze verify --man=no ./bk-bookied.service ./bk-bookied.socket 2>errors ||
 	    true
 	run grep bk-bookied errors
 	[ "$status" -eq 1 ] || fail "$output"
