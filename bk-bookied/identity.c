@@ -206,6 +206,12 @@ identity_find(struct identity *i, const struct identity_subject *subject,
 	int tcp;
 
 	memset(i, 0, sizeof(*i));
+	if (subject->rack != NULL &&
+	    strlcpy(i->info.rack, subject->rack, sizeof(i->info.rack)) >=
+		sizeof(i->info.rack)) {
+		*why = "the rack's name is too long";
+		return (-1);
+	}
 	if (subject->is_local) {
 		i->info.pid = getpid();
 		if (add_unix_endpoint(i, subject, why) == -1)

@@ -115,7 +115,7 @@ nobody_serves() {
 	run grep bk-bookied errors
 	[ "$status" -eq 1 ] || fail "$output"
 	[ "$(grep -cv '^#' "$folder/inetd.conf")" -eq 1 ]
-	[ "$(awk '!/^#/ { print NF >= 8 && $4 == "wait" }' \
+	[ "$(awk '!/^#/ { print (NF >= 8 && $4 == "wait") }' \
 	    "$folder/inetd.conf")" -eq 1 ]
 	[ "$(grep -cv '^#' "$folder/crontab")" -eq 2 ]
 }

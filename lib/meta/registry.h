@@ -21,7 +21,8 @@ struct bk_service_info {
 	struct bk_endpoint endpoints[BK_ENDPOINTS_MAX];
 	size_t nendpoints;
 	/* Properties we understand; Java keeps what it does not know. */
-	int64_t pid; /* property "pid" on the embedded store; 0 unknown */
+	int64_t pid;    /* property "pid" on the embedded store; 0 unknown */
+	char rack[128]; /* property "rack": network location; "" unknown */
 };
 
 /* Encode, appended; decode ("" means: parse the id as host:port). BK_OK or

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 
 #define PID_KEY "pid"
+#define RACK_KEY "rack"
+#define PROPERTIES 2
 #define NUMBER_ROOM 24
 #define PORT_MAX 65535
 
@@ -33,14 +35,39 @@ lend_endpoint(const struct bk_endpoint *from,
 	to->protocol = borrow_text(from->protocol);
 }
 
+static void
+lend_property(Bk__BookieServiceInfoFormat__Property *p, const char *key,
+    const char *value)
+{
+	bk__bookie_service_info_format__property__init(p);
+	p->has_key = p->has_value = true;
+	p->key = borrow_text(key);
+	p->value = borrow_text(value);
+}
+
+/* What is known; number has room for the pid. Returns how many. */
+static size_t
+lend_properties(const struct bk_service_info *info,
+    Bk__BookieServiceInfoFormat__Property *p, char number[NUMBER_ROOM])
+{
+	size_t n = 0;
+
+	(void)snprintf(number, NUMBER_ROOM, "%" PRId64, info->pid);
+	if (info->pid != 0)
+		lend_property(&p[n++], PID_KEY, number);
+	if (info->rack[0] != '\0')
+		lend_property(&p[n++], RACK_KEY, info->rack);
+	return (n);
+}
+
 int
 bk_service_info_encode(const struct bk_service_info *info, struct bk_buf *out)
 {
 	Bk__BookieServiceInfoFormat__Endpoint endpoints[BK_ENDPOINTS_MAX];
 	Bk__BookieServiceInfoFormat__Endpoint *endpoint_list[BK_ENDPOINTS_MAX];
-	Bk__BookieServiceInfoFormat__Property pid =
-	    BK__BOOKIE_SERVICE_INFO_FORMAT__PROPERTY__INIT;
-	Bk__BookieServiceInfoFormat__Property *properties[] = {&pid};
+	Bk__BookieServiceInfoFormat__Property properties[PROPERTIES];
+	Bk__BookieServiceInfoFormat__Property *property_list[PROPERTIES] =
+	    {&properties[0], &properties[1]};
 	Bk__BookieServiceInfoFormat message =
 	    BK__BOOKIE_SERVICE_INFO_FORMAT__INIT;
 	char number[NUMBER_ROOM];
@@ -51,14 +78,10 @@ bk_service_info_encode(const struct bk_service_info *info, struct bk_buf *out)
 		lend_endpoint(&info->endpoints[i], &endpoints[i]);
 		endpoint_list[i] = &endpoints[i];
 	}
-	(void)snprintf(number, sizeof(number), "%" PRId64, info->pid);
-	pid.has_key = pid.has_value = true;
-	pid.key = borrow_text(PID_KEY);
-	pid.value = borrow_text(number);
 	message.endpoints = endpoint_list;
 	message.n_endpoints = info->nendpoints;
-	message.properties = properties;
-	message.n_properties = info->pid != 0 ? 1 : 0;
+	message.properties = property_list;
+	message.n_properties = lend_properties(info, properties, number);
 	len = bk__bookie_service_info_format__get_packed_size(&message);
 	if (len == 0)
 		return (0);
@@ -97,12 +120,15 @@ static void
 take_property(const Bk__BookieServiceInfoFormat__Property *from,
     struct bk_service_info *info)
 {
-	char key[NUMBER_ROOM], value[NUMBER_ROOM];
+	char key[NUMBER_ROOM], value[sizeof(info->rack)];
 	int64_t pid;
 
 	if (!take_text(&from->key, key, sizeof(key)) ||
-	    strcmp(key, PID_KEY) != 0 ||
 	    !take_text(&from->value, value, sizeof(value)))
+		return;
+	if (strcmp(key, RACK_KEY) == 0)
+		(void)strlcpy(info->rack, value, sizeof(info->rack));
+	if (strcmp(key, PID_KEY) != 0)
 		return;
 	pid = bk_digits_value(value);
 	info->pid = pid > 0 ? pid : 0;
