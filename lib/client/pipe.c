@@ -275,6 +275,7 @@ replace(struct bk_pipe_member *m, char *id, struct bk_peer *peer)
 	    .cursor = p->tail,
 	    .highest = -1,
 	    .joined = p->tick,
+	    .since = p->tick,
 	};
 	p->down &= ~bk_pipe_bit(m);
 }
@@ -341,6 +342,36 @@ bk_pipe_blocked(const struct bk_pipe *p)
 			return (true);
 	}
 	return (false);
+}
+
+bool
+bk_pipe_starved(struct bk_pipe *p)
+{
+	uint32_t limit = (uint32_t)(p->c->replace_timeout / BK_PIPE_TICK);
+
+	if (p->starving && p->starving_head != p->head)
+		p->starving = false;
+	if (!bk_pipe_blocked(p))
+		return (false);
+	if (!p->starving) {
+		p->starving = true;
+		p->starving_since = p->tick;
+		p->starving_head = p->head;
+	}
+	return (p->tick - p->starving_since >= limit);
+}
+
+void
+bk_pipe_call_for_help(struct bk_pipe *p)
+{
+	const struct bk_candidates *c = &p->c->candidates;
+
+	if (c->need == NULL ||
+	    (p->helped && p->tick - p->helped_at < BK_SECOND / BK_PIPE_TICK))
+		return;
+	p->helped = true;
+	p->helped_at = p->tick;
+	c->need(c->arg);
 }
 
 void

@@ -42,6 +42,8 @@ struct bk_pipe_member {
 	size_t inflight;    /* requests not answered */
 	size_t inflight_bytes;
 	uint32_t joined;   /* tick since which it can be late */
+	uint32_t since;    /* tick before which no request was sent */
+	uint32_t patience; /* ticks, then they are sent again; 0: default */
 	uint32_t retry;    /* DOWN: tick of the next probe */
 	unsigned failures; /* or refusals, in a row */
 	uint64_t probe;    /* ticket of the probe under way, or 0 */
@@ -96,6 +98,12 @@ struct bk_pipe {
 	size_t kept_bytes;     /* acked, kept for a new member */
 	int64_t acked_payload; /* bytes, all that passed head */
 
+	bool starving; /* since the tick and head below */
+	uint32_t starving_since;
+	int64_t starving_head;
+	bool helped; /* called for help, at the tick below */
+	uint32_t helped_at;
+
 	struct bk_timer *ticker;
 	struct bk_timer *resume; /* ends the pause of held members */
 	uint32_t tick;
@@ -144,6 +152,13 @@ void bk_pipe_retry(struct bk_pipe *p);
 /* Whether a pending entry cannot get its ack quorum from members that are up
  * and stay. */
 bool bk_pipe_blocked(const struct bk_pipe *p);
+/* Blocked, and for replace_timeout without any progress. To be asked at every
+ * tick. */
+bool bk_pipe_starved(struct bk_pipe *p);
+
+/* A member is missed and there is no spare: have bookies started, if that is
+ * possible; once a second at most. */
+void bk_pipe_call_for_help(struct bk_pipe *p);
 
 static inline size_t
 bk_pipe_pending(const struct bk_pipe *p)

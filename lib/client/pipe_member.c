@@ -19,6 +19,20 @@
 #define PROBE_TICKS_MAX 16
 #define REQUEST_OVERHEAD 64 /* what a request costs beside its entry */
 
+/* Ticks after which an answer is late. */
+static uint32_t
+late_ticks(const struct bk_pipe *p)
+{
+	return ((uint32_t)((p->c->request_timeout + BK_PIPE_TICK - 1) /
+	    BK_PIPE_TICK));
+}
+
+static uint32_t
+later_tick(uint32_t a, uint32_t b)
+{
+	return ((int32_t)(a - b) > 0 ? a : b);
+}
+
 static size_t
 ticket_of(const struct bk_pipe_member *m, int64_t entry_id)
 {
@@ -65,6 +79,7 @@ stored(struct bk_pipe_member *m, struct bk_pending *s, int64_t entry_id)
 
 	s->acked |= bk_pipe_bit(m);
 	m->failures = 0;
+	m->patience = 0;
 	if (entry_id > m->highest)
 		m->highest = entry_id;
 	if (m->state == BK_MEMBER_DOWN)
@@ -239,6 +254,34 @@ bk_pipe_resume(void *arg)
 	}
 }
 
+/* A member that lives and owes answers for long has lost the requests, or will
+ * lose the answers: they are sent again, at growing intervals, so that one
+ * which is merely slow is heard at last. */
+static void
+give_up_requests(struct bk_pipe_member *m)
+{
+	struct bk_pipe *p = m->pipe;
+	bool any = false;
+	int64_t e;
+
+	if (m->patience == 0)
+		m->patience = 4 * late_ticks(p);
+	for (e = p->head; e < p->next; e++) {
+		struct bk_pending *s = bk_pipe_slot(p, e);
+		uint32_t sent = later_tick(s->tick, m->since);
+
+		if ((s->inflight & bk_pipe_bit(m)) == 0 ||
+		    p->tick - sent < m->patience)
+			continue;
+		bk_pipe_cancel(m, e, e + 1);
+		any = true;
+	}
+	if (any) {
+		m->since = p->tick;
+		m->patience *= 2;
+	}
+}
+
 static void
 probed(void *arg, const struct bk_response *resp)
 {
@@ -247,8 +290,10 @@ probed(void *arg, const struct bk_response *resp)
 	m->probe = 0;
 	if (resp->status <= BK_EUNKNOWNSTATE &&
 	    resp->status != BK_EBADVERSION) {
-		if (m->state == BK_MEMBER_DOWN)
+		if (m->state == BK_MEMBER_DOWN) {
+			give_up_requests(m);
 			bk_member_up(m);
+		}
 		return;
 	}
 	m->why = resp->status;
@@ -290,11 +335,7 @@ bk_pipe_retry(struct bk_pipe *p)
 static uint32_t
 age(const struct bk_pipe_member *m, const struct bk_pending *s)
 {
-	uint32_t tick = m->pipe->tick, since = s->tick;
-
-	if ((int32_t)(m->joined - since) > 0)
-		since = m->joined;
-	return (tick - since);
+	return (m->pipe->tick - later_tick(s->tick, m->joined));
 }
 
 /* Positions late by limit ticks or more; the oldest entry they owe in *oldest

@@ -161,6 +161,9 @@ step(void *arg)
 		if (bk_recover_add_done(rec))
 			bk_recover_close(rec);
 		break;
+	case BK_RECOVER_LENGTH:
+		bk_recover_ask_length(rec);
+		break;
 	default:
 		break;
 	}

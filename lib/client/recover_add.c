@@ -54,7 +54,6 @@ bk_recover_add_start(struct bk_recovery *rec)
 	if (bk_pipe_init(&rec->pipe, &config, &events, rec) != 0)
 		return (-1);
 	rec->piping = true;
-	rec->waiting = false;
 	rec->lingering = false;
 	return (0);
 }
@@ -145,20 +144,10 @@ remember(struct bk_recovery *rec, char **list)
 static void
 do_without(struct bk_recovery *rec)
 {
-	struct bk_candidates *candidates = &rec->c->candidates;
-	uint32_t limit = (uint32_t)(rec->c->replace_timeout / BK_PIPE_TICK);
-
-	if (!bk_pipe_blocked(&rec->pipe)) {
-		rec->waiting = false;
+	if (!bk_pipe_blocked(&rec->pipe))
 		return;
-	}
-	if (!rec->waiting) {
-		rec->waiting = true;
-		rec->since = rec->pipe.tick;
-		if (candidates->need != NULL)
-			candidates->need(candidates->arg);
-	}
-	if (rec->pipe.tick - rec->since >= limit)
+	bk_pipe_call_for_help(&rec->pipe);
+	if (bk_pipe_starved(&rec->pipe))
 		bk_recover_fail(rec, BK_ENOTENOUGH);
 }
 
@@ -180,7 +169,6 @@ bk_recover_add_mend(struct bk_recovery *rec)
 		do_without(rec);
 		return;
 	}
-	rec->waiting = false;
 	if (remember(rec, list) != 0 || bk_pipe_adopt(&rec->pipe, list) != 0)
 		bk_recover_fail(rec, BK_ENOMEM);
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define PAUSE (250 * BK_MS)
+
 static int64_t
 last_entry(const struct bk_recovery *rec)
 {
@@ -84,8 +86,6 @@ write_end(struct bk_recovery *rec)
 	    bk_guard_hold(rec->guard));
 }
 
-static void ask_length(struct bk_recovery *rec);
-
 static void
 length_answered(void *arg, const struct bk_response *resp)
 {
@@ -97,7 +97,7 @@ length_answered(void *arg, const struct bk_response *resp)
 	if (resp->status != BK_OK ||
 	    bk_entry_verify(&rec->ledger.digester, resp->body, rec->ledger_id,
 		rec->lac0, &h, &payload) != BK_OK) {
-		ask_length(rec);
+		bk_recover_ask_length(rec);
 		return;
 	}
 	rec->length = h.length;
@@ -105,9 +105,9 @@ length_answered(void *arg, const struct bk_response *resp)
 }
 
 /* The next replica of entry LAC0, which may lie in an earlier segment. When
- * none has it, the length stays the one that Java would write. */
-static void
-ask_length(struct bk_recovery *rec)
+ * none can be had in time, the length stays the one that Java would write. */
+void
+bk_recover_ask_length(struct bk_recovery *rec)
 {
 	const struct bk_quorum *q = &rec->ledger.quorum;
 	const struct bk_segment *s =
@@ -120,6 +120,8 @@ ask_length(struct bk_recovery *rec)
 	    .entry_id = rec->lac0,
 	};
 
+	if (rec->length_ticket != 0)
+		return;
 	while (rec->length_asked < q->write_quorum) {
 		int position =
 		    bk_quorum_position(q, rec->lac0, rec->length_asked++);
@@ -133,7 +135,12 @@ ask_length(struct bk_recovery *rec)
 		if (rec->length_ticket != 0)
 			return;
 	}
-	write_end(rec);
+	if (bk_now(env) >= rec->length_deadline) {
+		write_end(rec);
+		return;
+	}
+	rec->length_asked = 0;
+	env->ops->timer_set(rec->step, PAUSE);
 }
 
 /* The length belongs to the last entry kept; if that is LAC0, it was not
@@ -150,5 +157,6 @@ bk_recover_close(struct bk_recovery *rec)
 		return;
 	}
 	rec->phase = BK_RECOVER_LENGTH;
-	ask_length(rec);
+	rec->length_deadline = bk_now(rec->c->env) + rec->c->replace_timeout;
+	bk_recover_ask_length(rec);
 }

@@ -80,8 +80,6 @@ struct bk_recovery {
 	struct bk_pipe pipe; /* re-adds */
 	bool piping;
 	int64_t length; /* of the last entry re-added */
-	bool waiting;   /* no quorum and no spare, since tick */
-	uint32_t since;
 	bool lingering;
 	uint32_t linger_since;
 	struct bk_segment *changed; /* ensembles in memory, by rising key */
@@ -89,6 +87,7 @@ struct bk_recovery {
 
 	int length_asked; /* replicas asked for entry lac0 */
 	uint64_t length_ticket;
+	int64_t length_deadline;
 };
 
 /* recover.c */
@@ -118,5 +117,6 @@ void bk_recover_add_stop(struct bk_recovery *rec);
 
 /* recover_close.c */
 void bk_recover_close(struct bk_recovery *rec);
+void bk_recover_ask_length(struct bk_recovery *rec);
 
 #endif

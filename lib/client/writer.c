@@ -239,7 +239,6 @@ bk_writer_adopt(struct bk_client *c, int64_t ledger_id,
 	w->events = *events;
 	w->arg = arg;
 	w->told = -1;
-	w->needed = UINT32_MAX / 2; /* long ago */
 	LIST_INSERT_HEAD(&c->writers, w, link);
 	if (bk_ledger_meta_copy(&w->meta, m) != 0) {
 		bk_ledger_meta_init(&w->meta);

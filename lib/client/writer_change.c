@@ -23,7 +23,6 @@
 #include <string.h>
 
 #define STORE_PAUSE ((uint32_t)(BK_SECOND / BK_PIPE_TICK))
-#define NEED_PAUSE ((uint32_t)(BK_SECOND / BK_PIPE_TICK))
 
 static void begin(struct bk_writer *w);
 
@@ -220,11 +219,7 @@ do_without(struct bk_writer *w)
 		if (w->events.replaced != NULL)
 			w->events.replaced(w->arg, m->id, NULL, w->pipe.head);
 	}
-	if (w->c->candidates.need != NULL &&
-	    w->pipe.tick - w->needed >= NEED_PAUSE) {
-		w->needed = w->pipe.tick;
-		w->c->candidates.need(w->c->candidates.arg);
-	}
+	bk_pipe_call_for_help(&w->pipe);
 }
 
 /* A reason no waiting will mend: the bookie wants what we do not speak. */
@@ -248,21 +243,14 @@ hopeless(const struct bk_writer *w)
 static void
 check_quorum(struct bk_writer *w)
 {
-	uint32_t limit = (uint32_t)(w->c->replace_timeout / BK_PIPE_TICK);
 	enum bk_status why;
 
 	if (w->change.running || w->change.unknown ||
-	    !bk_pipe_blocked(&w->pipe)) {
-		w->waiting = false;
+	    !bk_pipe_blocked(&w->pipe))
 		return;
-	}
-	if (!w->waiting) {
-		w->waiting = true;
-		w->since = w->pipe.tick;
-	}
 	if ((why = hopeless(w)) != BK_OK)
 		bk_writer_fail(w, why);
-	else if (w->pipe.tick - w->since >= limit)
+	else if (bk_pipe_starved(&w->pipe))
 		bk_writer_fail(w, BK_EOUTCOME);
 }
 
@@ -303,8 +291,6 @@ bk_writer_tick(void *arg)
 		write_down(w, false);
 	else
 		begin(w);
-	if (w->pipe.down == 0)
-		w->waiting = false;
 	bk_writer_close_step(w);
 }
 

@@ -48,10 +48,6 @@ struct bk_writer {
 	struct bk_lac_push *pushes;
 	struct bk_timer *idle;
 
-	bool waiting; /* no quorum and no spare, since tick */
-	uint32_t since;
-	uint32_t needed; /* tick of the last call for help */
-
 	bool closing; /* no more adds */
 	bool close_running;
 	bool closed;        /* by us, in the metadata */

@@ -71,6 +71,7 @@ write_on(void *arg)
 				    strerror(errno));
 			break;
 		}
+		a->pushed = id + 1;
 		if (id != e)
 			sim_blame(a->process->cluster,
 			    "entry %" PRId64 " got id %" PRId64, e, id);
@@ -89,6 +90,8 @@ writer_closed(void *arg, enum bk_status status)
 
 	if (a->closed)
 		sim_blame(a->process->cluster, "close() came back twice");
+	sim_say(a->process->cluster, "writer: closed: %s, acked %" PRId64,
+	    bk_status_name(status), a->acked);
 	a->closed = true;
 	a->ended = true;
 	a->close_status = status;
@@ -150,8 +153,11 @@ failed(void *arg, enum bk_status status)
 
 	if (a->failed || a->closed)
 		sim_blame(a->process->cluster, "failed() after the end");
+	sim_say(a->process->cluster, "writer: failed: %s, acked %" PRId64,
+	    bk_status_name(status), a->acked);
 	a->failed = true;
 	a->failure = status;
+	a->process->barred = true;
 	close_if_done(a);
 }
 
@@ -160,6 +166,8 @@ replaced(void *arg, const char *lost, const char *spare, int64_t entry)
 {
 	struct sim_writer *a = arg;
 
+	sim_say(a->process->cluster, "writer: %s -> %s from %" PRId64, lost,
+	    spare != NULL ? spare : "none", entry);
 	if (spare != NULL)
 		a->replaced++;
 	else
@@ -226,6 +234,8 @@ recovered(void *arg, enum bk_status status, int64_t last_entry, int64_t length)
 	struct sim_recovery *a = arg;
 
 	sim_mark(a->process->cluster->sim, (uint64_t)last_entry);
+	sim_say(a->process->cluster, "recovery: %s, end %" PRId64,
+	    bk_status_name(status), last_entry);
 	a->rec = NULL;
 	a->ended = true;
 	a->status = status;

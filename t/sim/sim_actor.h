@@ -37,6 +37,7 @@ struct sim_writer {
 	bool created; /* or not: told either way */
 	enum bk_status create_status;
 	int64_t ledger_id;
+	int64_t pushed; /* ids given */
 	int64_t acked;
 	bool failed;
 	enum bk_status failure;

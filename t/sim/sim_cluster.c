@@ -13,13 +13,27 @@ struct change {
 	bool registered;
 };
 
+/* I20: who learnt that a ledger is another's leaves its record alone. */
+static void
+check_barred(struct sim_cluster *c, const struct mem_call *call)
+{
+	int i;
+
+	for (i = 0; i < c->nprocesses; i++)
+		if (c->processes[i].living && c->processes[i].barred &&
+		    c->processes[i].tree.meta == call->client &&
+		    strcmp(call->op, "set") == 0)
+			sim_blame(c, "I20: a failed writer sets %s",
+			    call->path);
+}
+
 static struct mem_plan
 plan(void *arg, const struct mem_call *call)
 {
 	struct sim_cluster *c = arg;
 	struct mem_plan p = {.fate = MEM_DO, .refuse = BK_OK};
 
-	(void)call;
+	check_barred(c, call);
 	p.request_delay =
 	    sim_between(c->sim, c->meta_delay_min, c->meta_delay_max);
 	p.answer_delay =
@@ -135,6 +149,7 @@ sim_process_new(struct sim_cluster *c, unsigned version)
 	p->client.tree = &p->tree;
 	p->client.candidates = (struct bk_candidates){p, writable, known, need};
 	p->client.request_timeout = BK_SECOND;
+	p->client.add_timeout = 60 * BK_SECOND;
 	p->client.wire_version = version;
 	return (p);
 }
@@ -257,6 +272,21 @@ sim_blame(struct sim_cluster *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(c->fault, sizeof(c->fault), fmt, ap);
 	va_end(ap);
+}
+
+void
+sim_say(const struct sim_cluster *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!c->loud)
+		return;
+	printf("# %10.6f ",
+	    (double)(sim_now(c->sim) % (1000 * BK_SECOND)) / 1e9);
+	va_start(ap, fmt);
+	(void)vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
 }
 
 bool

@@ -21,6 +21,7 @@ struct sim_process {
 	struct bk_client client;
 	struct sim_event news; /* of a change of the bookies */
 	bool living;
+	bool barred; /* must not write a record any more (I20) */
 };
 
 struct sim_cluster {
@@ -35,6 +36,7 @@ struct sim_cluster {
 	struct sim_process processes[SIM_PROCESSES_MAX];
 	int nprocesses;
 	unsigned needed; /* calls for help by writers */
+	bool loud;       /* print what happens */
 	char fault[200]; /* the first thing that does not hold, or "" */
 
 	/* The store's weather. */
@@ -70,6 +72,10 @@ bool sim_cluster_record(const struct sim_cluster *c, int64_t ledger_id,
 
 /* Something does not hold. */
 void sim_blame(struct sim_cluster *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Something happens; printed, as a comment, if it is wanted. */
+void sim_say(const struct sim_cluster *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Run until *done, or for ns; whether *done. */
