@@ -91,6 +91,16 @@ above(int fd)
 	return (fd == -1 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, READY_FD + 1));
 }
 
+/* The bookie binds its socket there before it makes anything. */
+static int
+make_home(const char *dir, int number)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/b%d", dir, number);
+	return (mkdir(path, 0700) == -1 && errno != EEXIST ? -1 : 0);
+}
+
 /* Of our caller's world nothing is kept but the environment. */
 static int
 leave_caller(const char *dir, int report)
@@ -152,7 +162,8 @@ bk_local_spawn(const char *dir, int number, int *report)
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1)
 		return (-1);
 	if ((pid = fork()) == 0) {
-		if (leave_caller(dir, ends[1]) == 0)
+		if (leave_caller(dir, ends[1]) == 0 &&
+		    make_home(dir, number) == 0)
 			answer = (uint8_t)run_bookie(dir, number);
 		/* Whoever asked may have gone. */
 		if (write(READY_FD, &answer, 1) == -1)

@@ -4,6 +4,7 @@
 #include "tool/local.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -62,23 +63,35 @@ bk_starter_free(struct bk_starter *st)
 }
 
 static void
+report(const struct bk_starter *st, int up)
+{
+	char what[64];
+
+	for (int i = 0; i < BK_LOCAL_BOOKIES; i++) {
+		if ((up & 1 << i) != 0)
+			continue;
+		(void)snprintf(what, sizeof(what),
+		    "did not start: exit status %d", st->births[i].status);
+		bk_log(up == 0 ? BK_LOG_ERROR : BK_LOG_WARNING,
+		    "bookie b%d %s; see %s/bookie.log", i + 1,
+		    st->births[i].status == 0 ? "ended at once" : what,
+		    st->local->dir);
+	}
+}
+
+static void
 finish(struct bk_starter *st)
 {
 	bk_done_cb *done = st->done;
 	void *arg = st->arg;
-	enum bk_status status = BK_EUNREACHABLE;
+	int up = 0;
 
-	for (int i = 0; i < BK_LOCAL_BOOKIES; i++) {
+	for (int i = 0; i < BK_LOCAL_BOOKIES; i++)
 		if (bk_local_is_up(st->local, i + 1))
-			status = BK_OK;
-		else
-			bk_log(BK_LOG_WARNING,
-			    "bookie b%d did not start: exit status %d; see "
-			    "%s/bookie.log",
-			    i + 1, st->births[i].status, st->local->dir);
-	}
+			up |= 1 << i;
+	report(st, up);
 	bk_starter_free(st);
-	done(arg, status);
+	done(arg, up != 0 ? BK_OK : BK_EUNREACHABLE);
 }
 
 /* When all are up, or have been tried often enough: the end. Else once more,
