@@ -39,7 +39,7 @@ static struct bk_opt table[] = {
 	.help = "each FILE, or all of the input, is one entry"},
     {0, "raw", BK_OPT_OPTTEXT, .value = &given.raw, .arg = "SIZE",
 	.help = "any bytes, in chunks as they come"},
-    {'o', "output", BK_OPT_TEXT, .value = &given.format, .arg = "FORMAT",
+    {'o', "format", BK_OPT_TEXT, .value = &given.format, .arg = "FORMAT",
 	.help = "print for each stored entry: %l:%e %s\\n"},
     {'T', "tee", BK_OPT_FLAG, .value = &given.tee,
 	.help = "copy entries to standard output, once stored"},
@@ -153,7 +153,7 @@ take_output(struct options *o)
 	if (given.format != NULL) {
 		o->format = bk_format_parse(given.format, TOKENS, &why);
 		if (o->format == NULL)
-			bk_usage("option --output: %s", why);
+			bk_usage("option --format: %s", why);
 	}
 	o->keep = o->tee || o->unacked != NULL ||
 	    (o->format != NULL && bk_format_uses(o->format, 's'));

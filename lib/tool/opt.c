@@ -8,11 +8,14 @@
 
 #include <assert.h>
 #include <err.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 /* getopt_long(3) tells a long option apart from a letter by this. */
 #define LONG_BASE 256
@@ -266,11 +269,25 @@ take_environment(const struct bk_program *p)
 	}
 }
 
+/* A standard descriptor that is closed must not become another file's: what
+ * stands in for it refuses what it is for, as a closed one does. */
+static void
+hold_standard_descriptors(void)
+{
+	static const int refusing[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+		    open("/dev/null", refusing[fd]) == -1)
+			err(EX_OSERR, "/dev/null");
+}
+
 int
 bk_opt_parse(const struct bk_program *p, int argc, char **argv)
 {
 	int operands;
 
+	hold_standard_descriptors();
 	bk_log_init(p->name, BK_LOG_WARNING, false);
 	bk_opt_help_init(p);
 	take_line(p, argc, argv);
