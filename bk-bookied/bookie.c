@@ -335,15 +335,30 @@ begin(struct bookie *b)
 	return (0);
 }
 
+/* Whether a socket is to be made in the data directory, as it is by default
+ * over the embedded store. */
+static bool
+lies_in_data(const struct bookie *b)
+{
+	const struct bk_opt_list *listen = &b->options->listen;
+	const char *dir = b->place.data[0];
+	size_t len = strlen(dir), i;
+
+	for (i = 0; i < listen->n; i++)
+		if (strncmp(listen->values[i], "unix:", 5) == 0 &&
+		    strncmp(listen->values[i] + 5, dir, len) == 0 &&
+		    listen->values[i][5 + len] == '/')
+			return (true);
+	return (listen->n == 0 && b->place.is_local);
+}
+
 static int
 bind_and_become(struct bookie *b)
 {
 	const struct options *o = b->options;
 	int status;
 
-	/* The default socket lies in the data directory. */
-	if (b->place.is_local && o->listen.n == 0 &&
-	    place_make_dir(b->place.data[0]) == -1) {
+	if (lies_in_data(b) && place_make_dir(b->place.data[0]) == -1) {
 		bk_log(BK_LOG_ERROR, "%s: %s", b->place.data[0],
 		    strerror(errno));
 		return (EX_CANTCREAT);

@@ -101,6 +101,9 @@ is_bookie(const struct idle *i, uint64_t session)
 {
 	size_t n;
 
+	/* Ours may have no node of its own: --stay-listed. */
+	if (session == bk_meta_session(i->config.tree->meta))
+		return (true);
 	for (n = 0; n < i->nfellows; n++)
 		if (session != 0 && i->fellows[n].session == session)
 			return (true);

@@ -111,7 +111,10 @@ refuses() {
 	stop b1 KILL
 	case $store in
 	local) rm -r cluster ;;
-	zk) bk-ledger bookie "127.0.0.1:${port[b1]}" --cookie delete -y ;;
+	zk)
+		wait_until 30 bk-ledger bookie "127.0.0.1:${port[b1]}" \
+		    --cookie delete -y
+		;;
 	esac
 	rm -rf b1/journal/current/* b1/data/current/[!V]*
 	[ "$store" = zk ] || rm b1/data/current/VERSION

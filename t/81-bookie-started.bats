@@ -155,3 +155,38 @@ nobody_serves() {
 	stop local
 	[ "$status" -eq 0 ]
 }
+
+# of_cluster NAME: a bookie as one started on demand.
+of_cluster() {
+	rm -f "$1.ready"
+	start "$1" with_ready_fd "$1.ready" bk-bookied --id "$1" \
+	    --cluster "local:$dir/state/store" --data "$dir/state/$1" \
+	    --listen "unix:$dir/state/$1/socket" --idle-exit 700ms --ready-fd 5
+}
+
+@test "bookies of an embedded cluster leave as one, when nobody is there" {
+	local b
+	mkdir -p state
+	for b in b1 b2 b3; do
+		of_cluster $b
+	done
+	for b in b1 b2 b3; do
+		await_bookie $b
+	done
+	# Whoever is about to come holds the lock, and keeps all of them.
+	start coming flock -s -o state/start.lock sleep 60
+	run frame "unix:$dir/state/b2/socket" quiet 1500
+	[ "$status" -eq 0 ]
+	run frame "unix:$dir/state/b3/socket" quiet 1500
+	[ "$status" -eq 0 ]
+	for b in b1 b2 b3; do
+		expect "unix:$dir/state/$b/socket" "$(add2 1 0)" \
+		    "$(added2 0 1 0)"
+	done
+	stop coming
+	for b in b1 b2 b3; do
+		await $b
+		[ "$status" -eq 0 ]
+	done
+	[ "$(cat b?.log | grep -c 'unused: leaving')" -eq 3 ]
+}
