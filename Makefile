@@ -24,6 +24,7 @@ BINDIR = $(PREFIX)/bin
 SBINDIR = $(PREFIX)/sbin
 MANDIR = $(PREFIX)/share/man
 UNITDIR = $(PREFIX)/lib/systemd/system
+COMPDIR = $(PREFIX)/share/bash-completion/completions
 INSTALL = install
 PKG_CONFIG = pkg-config
 
@@ -218,6 +219,10 @@ install: all
 	    *) dir=$(DESTDIR)$(BINDIR) ;; \
 	    esac; \
 	    $(INSTALL) $(BUILD)/bin/$$p $$dir || exit; \
+	done
+	for p in $(programs); do \
+	    $(INSTALL) -D -m 644 lib/tool/completion.bash \
+	        $(DESTDIR)$(COMPDIR)/$$p || exit; \
 	done
 	for page in $(wildcard man/*.[1-8]); do \
 	    $(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man$${page##*.} \

@@ -232,6 +232,8 @@ bk_session_open(const struct bk_session_config *config,
 	if (status == BK_OK && config->bookies)
 		status = bk_session_open_bookies(in);
 	if (status == BK_OK)
+		status = bk_session_open_client(in);
+	if (status == BK_OK)
 		*session = &in->s;
 	else
 		bk_session_close(&in->s);

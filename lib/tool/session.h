@@ -30,7 +30,7 @@ struct bk_session {
 	struct bk_meta *meta;
 	struct bk_tree tree;
 	struct bk_registry *registry; /* NULL without bookies */
-	struct bk_env *env;           /* NULL without bookies */
+	struct bk_env *env;           /* without bookies it reaches none */
 	struct bk_client client;
 	bool local;  /* the embedded cluster */
 	bool demand; /* its bookies are started on demand */

@@ -16,6 +16,8 @@ list_writable(void *arg, const char **ids, size_t max)
 	struct bk_session_in *in = arg;
 	size_t n = 0;
 
+	if (in->s.registry == NULL)
+		return (0);
 	for (size_t i = 0; i < bk_registry_count(in->s.registry); i++) {
 		const struct bk_bookie_info *b =
 		    bk_registry_at(in->s.registry, i);
@@ -31,16 +33,19 @@ is_known(void *arg, const char *id)
 {
 	struct bk_session_in *in = arg;
 
-	return (bk_registry_find(in->s.registry, id) != NULL);
+	return (in->s.registry != NULL &&
+	    bk_registry_find(in->s.registry, id) != NULL);
 }
 
 static int
 resolve(void *arg, const char *id, struct bk_target *target)
 {
 	struct bk_session_in *in = arg;
-	const struct bk_bookie_info *b = bk_registry_find(in->s.registry, id);
+	const struct bk_bookie_info *b = NULL;
 	const struct bk_endpoint *e = NULL;
 
+	if (in->s.registry != NULL)
+		b = bk_registry_find(in->s.registry, id);
 	if (b != NULL && b->service != NULL)
 		e = bk_service_endpoint(b->service);
 	if (e == NULL)
@@ -160,19 +165,22 @@ watch_bookies(struct bk_session_in *in)
 enum bk_status
 bk_session_open_bookies(struct bk_session_in *in)
 {
+	enum bk_status status = BK_OK;
+
+	if (in->s.demand && (in->config.need_bookies || in->config.need_any))
+		status = start_missing(in);
+	return (status == BK_OK ? watch_bookies(in) : status);
+}
+
+enum bk_status
+bk_session_open_client(struct bk_session_in *in)
+{
 	struct bk_rpc_config rpc = {
 	    .version = in->config.wire_version,
 	    .connect_timeout = CONNECT_TIMEOUT,
 	};
 	struct bk_client *c = &in->s.client;
-	enum bk_status status = BK_OK;
 
-	if (in->s.demand && (in->config.need_bookies || in->config.need_any))
-		status = start_missing(in);
-	if (status == BK_OK)
-		status = watch_bookies(in);
-	if (status != BK_OK)
-		return (status);
 	in->s.env = bk_rpc_new(in->s.loop, &rpc, resolve, in);
 	if (in->s.env == NULL) {
 		bk_log(BK_LOG_ERROR, "%s", strerror(errno));

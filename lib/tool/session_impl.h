@@ -30,8 +30,9 @@ bk_session_of(struct bk_session *s)
 	return ((struct bk_session_in *)s);
 }
 
-/* session_bookies.c: bookies, rpc and client, and bookies on demand. */
+/* session_bookies.c: bookies, also on demand; rpc and client. */
 enum bk_status bk_session_open_bookies(struct bk_session_in *in);
+enum bk_status bk_session_open_client(struct bk_session_in *in);
 void bk_session_close_bookies(struct bk_session_in *in);
 /* Run the loop until step is done. */
 enum bk_status bk_session_await(struct bk_session_in *in,
