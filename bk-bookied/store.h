@@ -28,12 +28,12 @@ struct store_config {
 	size_t njournal_dirs;
 	const char *const *ledger_dirs;
 	size_t nledger_dirs;
-	size_t memtable_bytes;   /* flush above this; two may exist */
-	size_t journal_max;      /* bytes a segment grows to, 64 MB */
-	size_t ballast_bytes;    /* per ledger directory; 64 MB, 1 MB on demand */
-	double high_mark;        /* usage above which it turns read-only, 0.95 */
-	double low_mark;         /* below which it turns writable, 0.90 */
-	bool accept_damage;      /* go on after a damaged journal, with doubt */
+	size_t memtable_bytes; /* flush above this; two may exist */
+	size_t journal_max;    /* bytes a segment grows to, 64 MB */
+	size_t ballast_bytes;  /* per ledger directory; 64 MB, 1 MB on demand */
+	double high_mark;      /* usage above which it turns read-only, 0.95 */
+	double low_mark;       /* below which it turns writable, 0.90 */
+	bool accept_damage;    /* go on after a damaged journal, with doubt */
 };
 
 struct store_events {
@@ -51,7 +51,7 @@ struct store_events {
 	void (*moved)(void *arg, int64_t ledger_id, bool fenced, bool gone);
 };
 
-struct store_replay {      /* what the start found, for one log line */
+struct store_replay { /* what the start found, for one log line */
 	uint64_t batches;
 	uint64_t entries;
 	uint64_t torn_bytes;   /* cut off the end */
@@ -71,18 +71,17 @@ void store_close(struct store *s);
 
 /* A request for this entry comes soon: fetch what it will touch into the
  * processor's cache. Worth it over a batch of requests. */
-void store_prefetch(const struct store *s, int64_t ledger_id,
-    int64_t entry_id);
+void store_prefetch(const struct store *s, int64_t ledger_id, int64_t entry_id);
 
 /* How an add is made. */
 struct store_add {
 	struct bk_bytes master_key;
-	struct bk_bytes entry;     /* ledger and entry id are in its bytes */
-	bool recovery;             /* allowed when fenced; ignores deferral */
-	bool deferred;             /* may be answered before the sync; batches
+	struct bk_bytes entry; /* ledger and entry id are in its bytes */
+	bool recovery;         /* allowed when fenced; ignores deferral */
+	bool deferred;         /* may be answered before the sync; batches
 	                              are synced as they are written, so that
 	                              is not sooner */
-	bool high_priority;        /* passes read-only while space is left */
+	bool high_priority;    /* passes read-only while space is left */
 };
 
 /*
@@ -114,10 +113,10 @@ struct store_ledger {
 	bool known;
 	bool fenced;
 	bool in_doubt;
-	int64_t last_entry;        /* -1 if none */
-	int64_t lac;               /* greatest seen; -1 */
+	int64_t last_entry; /* -1 if none */
+	int64_t lac;        /* greatest seen; -1 */
 	bool has_explicit_lac;
-	uint64_t unsynced;         /* youngest unsynced change, 0 if none */
+	uint64_t unsynced; /* youngest unsynced change, 0 if none */
 };
 void store_ledger(struct store *s, int64_t ledger_id, struct store_ledger *l);
 /* The explicit-LAC packet, copied out; its length, 0 if none. */
@@ -128,11 +127,11 @@ size_t store_explicit_lac(struct store *s, int64_t ledger_id,
  * be called on the loop thread only. A lent entry may hold up to 64 KiB of its
  * neighbours in memory. */
 struct store_entry {
-	enum bk_status status;  /* OK, ENOLEDGER, ENOENTRY, EBADREQ, EIO,
+	enum bk_status status; /* OK, ENOLEDGER, ENOENTRY, EBADREQ, EIO,
 	                           EUNKNOWNSTATE (in doubt, not found),
 	                           ETOOMANY (too many reads wait) */
 	struct bk_bytes bytes;
-	void *owner;            /* opaque */
+	void *owner; /* opaque */
 };
 void store_entry_release(struct store_entry *e);
 typedef void store_read_cb(void *arg, struct store_entry *entry);
