@@ -60,6 +60,7 @@ errno_status(int error)
 		return (BK_ENONODE);
 	case ENOSPC:
 	case EDQUOT:
+	case EFBIG:
 		return (BK_ENOSPACE);
 	case EACCES:
 	case EPERM:
