@@ -213,6 +213,7 @@ on_signal(void *arg, int signo)
 {
 	struct add *a = arg;
 
+	bk_log(BK_LOG_INFO, "%s: asked to end", a->o->target);
 	/* Asked a second time: at once. */
 	if (a->signo != 0 || signo == SIGINT)
 		input_cut(a->input);
