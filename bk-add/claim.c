@@ -117,7 +117,7 @@ entry_looked_for(void *arg, enum bk_status status)
 
 	if (c->has_entries)
 		refuse(c, BK_EACCESS, "has entries already");
-	else if (status != BK_ENOENTRY && status != BK_OK)
+	else if (!bk_status_negative(status) && status != BK_OK)
 		refuse(c, status, bk_status_text(status));
 	else
 		bk_ledger_update(&c->s->tree, c->o->ledger_id, NULL, 0, decide,

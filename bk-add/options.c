@@ -238,6 +238,19 @@ take_target(struct options *o, const char *target)
 		bk_usage("'%s' is neither a name nor a ledger id", target);
 }
 
+/* A file's settings are for new ledgers; what the line says must be possible. */
+static void
+check_fixed(const struct options *o)
+{
+	static const char *const fixed[] = {"ensemble", "write-quorum",
+	    "ack-quorum", "digest", "roll-size", "roll-time"};
+
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+		if (bk_opt_find(&program, fixed[i])->origin == BK_FROM_LINE)
+			bk_usage("--%s: ledger %s is made already", fixed[i],
+			    o->target);
+}
+
 static void
 check(const struct options *o)
 {
@@ -249,10 +262,7 @@ check(const struct options *o)
 		return;
 	if (o->fence)
 		bk_usage("--fence is for names; a ledger has one writer only");
-	if (o->params.ensemble_size != 0 || o->params.write_quorum != 0 ||
-	    o->params.ack_quorum != 0 || given.digest != NULL)
-		bk_usage("ledger %s has its quorums and digest already",
-		    o->target);
+	check_fixed(o);
 }
 
 void

@@ -205,10 +205,9 @@ an entry" ]
 	run --separate-stderr -75 bk-add t </dev/null
 	[[ $stderr = "bk-add: t: held by another writer: "*" ${pid[first]} "* ]]
 	echo two | bk-add --fence t
-	echo three >&7
-	exec 7>&-
 	await first
 	[ "$status" -eq 77 ]
+	exec 7>&-
 	[ "$(bk-read t)" = $'one\ntwo' ]
 }
 
@@ -219,6 +218,7 @@ an entry" ]
 	[ "$(bk-read "$id")" = one ]
 	run --separate-stderr -77 bk-add "$id" </dev/null
 	[[ $stderr = "bk-add: ledger $id: "* ]]
+	run -64 bk-add -E 2 "$id" </dev/null
 	run --separate-stderr -66 bk-add 4711 </dev/null
 	[[ $stderr = "bk-add: ledger 4711: "* ]]
 }

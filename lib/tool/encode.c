@@ -104,7 +104,7 @@ put_escape(struct bk_buf *out, uint8_t byte)
 
 	if (byte == '"' || byte == '\\')
 		return (bk_buf_put(out, text, 2));
-	if (byte >= 0x80)
+	if (byte >= 0x20)
 		return (bk_buf_put(out, "\\ufffd", 6));
 	if (letters[byte] == '\0')
 		return (bk_buf_printf(out, "\\u%04x", byte));
