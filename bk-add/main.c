@@ -5,7 +5,10 @@ int
 main(int argc, char **argv)
 {
 	struct options o;
+	int status;
 
 	options_parse(&o, argc, argv);
-	return (o.dry_run ? dry_run(&o) : add_run(&o));
+	status = o.dry_run ? dry_run(&o) : add_run(&o);
+	options_fini(&o);
+	return (status);
 }

@@ -287,3 +287,9 @@ options_parse(struct options *o, int argc, char **argv)
 	take_params(&o->params);
 	check(o);
 }
+
+void
+options_fini(struct options *o)
+{
+	bk_format_free(o->format);
+}

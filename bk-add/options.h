@@ -29,5 +29,6 @@ struct options {
 
 /* Ends the program on usage errors. */
 void options_parse(struct options *o, int argc, char **argv);
+void options_fini(struct options *o);
 
 #endif

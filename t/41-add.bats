@@ -51,8 +51,10 @@ comes_back() {
 		n=$((n + 1))
 		head -c $size /dev/urandom >bytes
 		comes_back raw$n --raw <bytes
-		comes_back chunks$n --raw=1000 <bytes
-		comes_back whole$n -w <bytes
+		bk-add --raw=1000 chunks$n <bytes
+		bk-read --raw chunks$n | cmp - bytes
+		bk-add -w whole$n <bytes
+		bk-read --raw whole$n | cmp - bytes
 		tr '\n' '\0' <bytes >nuls
 		[ $size -eq 0 ] || printf '\0' >>nuls
 		comes_back null$n -0 <nuls
@@ -304,6 +306,7 @@ an entry" ]
 	exec 7>&-
 	await add
 	[ "$status" -eq 0 ]
+	cat log
 	[ "$(wc -l <log)" -eq 1 ]
 	grep -q "^bk-add: million: bookie $victim lost at entry [0-9]*; .*\
  takes its place$" log

@@ -66,19 +66,28 @@ set_count(int *value, const char *text, bool again)
 	return (0);
 }
 
+/* The arrays of lists live as long as the program, as all values do. */
+struct kept {
+	struct kept *next;
+	const char *values[];
+};
+static struct kept *kept;
+
 static int
 set_list(struct bk_opt_list *list, const char *text, bool again)
 {
-	const char **values;
+	size_t n = again ? list->n : 0;
+	struct kept *k = malloc(sizeof(*k) + (n + 1) * sizeof(*k->values));
 
-	if (!again)
-		list->n = 0;
-	values = reallocarray(again ? list->values : NULL, list->n + 1,
-	    sizeof(*values));
-	if (values == NULL)
+	if (k == NULL)
 		err(EX_OSERR, "options");
-	values[list->n++] = text;
-	list->values = values;
+	if (n > 0)
+		memcpy(k->values, list->values, n * sizeof(*k->values));
+	k->values[n] = text;
+	k->next = kept;
+	kept = k;
+	list->values = k->values;
+	list->n = n + 1;
 	return (0);
 }
 

@@ -2,6 +2,7 @@
 #include "tool/session.h"
 
 #include "base/log.h"
+#include "loop/rpc.h"
 #include "tool/session_impl.h"
 
 #include <bsd/string.h>
@@ -249,7 +250,10 @@ bk_session_close(struct bk_session *s)
 		return;
 	in = bk_session_of(s);
 	bk_session_close_bookies(in);
+	/* What it cancels may still have timers of the env. */
 	bk_meta_close(s->meta);
+	if (s->env != NULL)
+		bk_rpc_free(s->env);
 	bk_loop_free(s->loop);
 	bk_local_close(&in->local);
 	bk_cluster_uri_fini(&in->uri);

@@ -209,6 +209,5 @@ bk_session_close_bookies(struct bk_session_in *in)
 	bk_starter_free(in->starter);
 	in->starter = NULL;
 	bk_registry_free(in->s.registry);
-	if (in->s.env != NULL)
-		bk_rpc_free(in->s.env);
+	in->s.registry = NULL;
 }

@@ -113,7 +113,6 @@ test_line(void)
 	PARSE("-n1", "-n2", "--raw=5");
 	is_int(number, 2, "the last one counts");
 	is_str(raw, "5", "the value of --raw");
-	free(peers.values);
 	peers.values = NULL;
 	peers.n = 0;
 }
