@@ -290,6 +290,13 @@ an entry" ]
 	bk-ledger dump | cmp - before
 }
 
+# find_victim: a bookie that stores million, once its first entries are
+# confirmed to readers.
+find_victim() {
+	victim=$(bk-read -n 1 -o '%b\n' million)
+	[ -n "$victim" ]
+}
+
 @test "a bookie that is killed is replaced, with one line, and all is there" {
 	cluster
 	mkfifo pipe
@@ -298,7 +305,7 @@ an entry" ]
 	exec 7>pipe
 	seq 1 1000 >&7
 	wait_until 10 grep -qx 999 told
-	victim=$(bk-read -n 1 -o '%b\n' million)
+	wait_until 10 find_victim
 	for b in b1 b2 b3; do
 		[[ $victim != *":${port[$b]}" ]] || stop $b KILL
 	done

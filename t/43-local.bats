@@ -81,12 +81,16 @@ bookies() {
 }
 
 @test "another user's state is 77" {
-	[ "$(id -u)" -eq 0 ] || skip "needs root"
-	mkdir -p "$XDG_STATE_HOME/bk"
-	chown 65534 "$XDG_STATE_HOME/bk"
+	mkdir -p "$XDG_STATE_HOME"
+	if [ "$(id -u)" -eq 0 ]; then
+		mkdir "$XDG_STATE_HOME/bk"
+		chown 65534 "$XDG_STATE_HOME/bk"
+	else
+		ln -s / "$XDG_STATE_HOME/bk"
+	fi
 	run --separate-stderr -77 bk-add -m hi t
-	[ "$stderr" = "bk-add: state directory $XDG_STATE_HOME/bk: belongs to \
-user 65534" ]
+	[[ $stderr = "bk-add: state directory $XDG_STATE_HOME/bk: belongs to \
+user "* ]]
 }
 
 @test "no place for state is 78, with what to do" {
