@@ -90,8 +90,9 @@ cluster_with_numbers() {
 	start_bookies 3
 	id=$(bk-ledger create -E 3 -W 3 -A 2)
 	mkfifo lines
-	start add bk-add -o '%e\n' "$id" <lines
-	exec 6>lines
+	exec 6<>lines
+	# shellcheck disable=SC2016 # for the inner shell
+	start add sh -c 'exec bk-add -o "%e\n" "$1" <lines 6>&-' sh "$id"
 	printf 'a\nb\nc\n' >&6
 	wait_until 20 grep -qx 2 add.out
 	stop add KILL
