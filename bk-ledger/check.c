@@ -2,7 +2,7 @@
  * check.c - bk-ledger check: has every stretch of a ledger its copies? Each
  * bookie of a segment is asked for the first and last entry striped to it,
  * with --deep for every one, and each answer's digest is checked. What is
- * short of copies is printed with the command that mends it; exit status 1.
+ * short of copies is printed with the bookies that lack it; exit status 1.
  */
 #include "bk-ledger/call.h"
 #include "bk-ledger/command.h"
@@ -30,8 +30,7 @@ static const struct out_column columns[] = {
     {'l', "ledger", false, false},
     {'r', "entries", false, false},
     {'k', "copies", false, false},
-    {'m', "mend", false, false},
-    {'b', "bookies", false, true},
+    {'b', "lacking", false, false},
 };
 
 /* What is looked at: one ledger, as part of what was asked for. */
@@ -135,10 +134,6 @@ report(struct checking *c, size_t segment, uint64_t bad,
 	    fewest_copies(q, bad, first, last), q->write_quorum);
 	out_text(c->out, 'k', text);
 	out_text(c->out, 'b', (const char *)bk_buf_head(&bookies));
-	bk_buf_fini(&bookies);
-	bk_buf_init(&bookies);
-	(void)bk_buf_printf(&bookies, "mend: bk-ledger replicate %s", c->of);
-	out_text(c->out, 'm', (const char *)bk_buf_head(&bookies));
 	bk_buf_fini(&bookies);
 	out_row(c->out);
 }
