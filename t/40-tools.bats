@@ -151,7 +151,7 @@ completion() {
 
 # Options of a page: the words behind "Fl" in its lists.
 documented() {
-	sed -n 's/^\.It.* Fl -\([a-z-]*\).*/--\1/p' "$1" | sort -u
+	grep '^\.It' "$1" | grep -o 'Fl -[a-z-]*' | sed 's/Fl -/--/' | sort -u
 }
 
 @test "each page has each option of its program, and no other" {
