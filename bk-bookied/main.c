@@ -11,7 +11,20 @@
 #include "loop/listen.h"
 #include "tool/common.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <sysexits.h>
+
+/* Started by inetd with sockets that listen, and not yet past the options: an
+ * exit now would have us started again at once. */
+static bool turns_away;
+
+static void
+at_exit(void)
+{
+	if (turns_away)
+		inetd_turn_away();
+}
 
 static void
 begin_logging(const struct options *o, const struct bk_inherited *in)
@@ -55,7 +68,14 @@ main(int argc, char **argv)
 		bk_log(BK_LOG_ERROR, "inherited sockets: %s", why);
 		return (EX_CONFIG);
 	}
+	/* Standard error is a listening socket then: a usage error must not end
+	 * in SIGPIPE. */
+	if (in.how == BK_START_INETD_WAIT) {
+		daemon_ignore_signals();
+		turns_away = atexit(at_exit) == 0;
+	}
 	options_parse(&options, argc, argv);
+	turns_away = false;
 	begin_logging(&options, &in);
 	if (options.test)
 		return (bookie_test(&options));

@@ -63,7 +63,7 @@ begin_inetd() {
 
 @test "inetd wait: a bookie comes, leaves when unused, and comes again" {
 	local i
-	begin_inetd wait --idle-exit 300ms
+	begin_inetd wait --idle-exit 300ms --gc-interval 1h
 	for i in 0 1 2; do
 		expect "127.0.0.1:$inetd_port" "$(add2 1 $i)" "$(added2 0 1 $i)"
 		wait_until 20 nobody_serves
@@ -78,7 +78,7 @@ nobody_serves() {
 
 @test "inetd wait: no connection is lost while it comes and goes" {
 	local i
-	begin_inetd wait --idle-exit 20ms
+	begin_inetd wait --idle-exit 20ms --gc-interval 1h
 	for ((i = 0; i < 60; i++)); do
 		expect "127.0.0.1:$inetd_port" "$(add2 1 "$i")" \
 		    "$(added2 0 1 "$i")"

@@ -10,6 +10,7 @@
 #define HEADER_SIZE 64
 #define GROUP_SIZE 24
 #define VERSION 0
+#define RUNS_MAX (1 << 24) /* a list with more is an attack on its reader */
 
 int
 bk_availability_init(struct bk_availability *a)
@@ -89,7 +90,7 @@ bk_availability_fini(struct bk_availability *a)
 
 /* One group: runs of size entries, period apart, first..last their starts. */
 static int
-read_group(struct bk_cursor *c,
+read_group(struct bk_cursor *c, int64_t *runs,
     void (*fn)(void *arg, int64_t first, int64_t count), void *arg)
 {
 	int64_t first = (int64_t)bk_cursor_u64(c);
@@ -102,6 +103,8 @@ read_group(struct bk_cursor *c,
 	    (period == 0 && last != first))
 		return (-1);
 	for (start = first; start <= last; start += period) {
+		if (--*runs < 0)
+			return (-1);
 		fn(arg, start, size);
 		if (period == 0 || start > INT64_MAX - period)
 			break;
@@ -114,6 +117,7 @@ bk_availability_read(struct bk_bytes bytes,
     void (*fn)(void *arg, int64_t first, int64_t count), void *arg)
 {
 	struct bk_cursor c;
+	int64_t runs = RUNS_MAX;
 	uint32_t groups, i;
 
 	bk_cursor_init(&c, bytes.data, bytes.len);
@@ -122,7 +126,7 @@ bk_availability_read(struct bk_bytes bytes,
 	groups = bk_cursor_u32(&c);
 	(void)bk_cursor_bytes(&c, HEADER_SIZE - 8);
 	for (i = 0; i < groups && !c.failed; i++)
-		if (read_group(&c, fn, arg) != 0)
+		if (read_group(&c, &runs, fn, arg) != 0)
 			return (-1);
 	return (bk_cursor_done(&c) ? 0 : -1);
 }
