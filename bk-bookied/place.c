@@ -154,6 +154,10 @@ find_named(struct place *p, const struct options *o)
 {
 	if (o->data.n == 0 && o->journal.n == 0)
 		bk_usage("--data is needed with --cluster");
+	/* Off the list nobody connects, and nobody is asked to start it. */
+	if (o->idle_exit > 0 && !o->stay_listed &&
+	    strncmp(bk_common.cluster, "local:", 6) != 0)
+		bk_usage("--idle-exit needs --stay-listed with ZooKeeper");
 	if ((p->cluster = strdup(bk_common.cluster)) == NULL)
 		return (out_of_memory());
 	return (take_dirs(p, o));
