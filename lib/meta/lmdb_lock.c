@@ -20,10 +20,20 @@
 #define FIRST_NAP (50 * (BK_MS / 1000))
 #define LAST_NAP (2 * BK_MS)
 
+/* Bytes of the file writer. Who wants to write takes a place in the line
+ * first: without that whoever writes all the time would hardly ever let
+ * anybody else come in. */
+enum { WRITE_BYTE, LINE_BYTE };
+
 static int
-record_lock(int fd, short type)
+record_lock(int fd, off_t byte, short type)
 {
-	struct flock lock = {.l_type = type, .l_whence = SEEK_SET};
+	struct flock lock = {
+	    .l_type = type,
+	    .l_whence = SEEK_SET,
+	    .l_start = byte,
+	    .l_len = 1,
+	};
 	int r;
 
 	do
@@ -44,14 +54,59 @@ hold_signals(sigset_t *mask)
 	(void)pthread_sigmask(SIG_BLOCK, &held, mask);
 }
 
-bool
-bk_lmdb_try_lock(struct bk_lmdb *store)
+static bool
+try_line(struct bk_lmdb *store)
 {
+	if (pthread_mutex_trylock(&store->mutex) != 0)
+		return (false);
+	if (record_lock(store->writer_fd, LINE_BYTE, F_WRLCK) == 0)
+		return (true);
+	(void)pthread_mutex_unlock(&store->mutex);
+	return (false);
+}
+
+static bool
+try_write(struct bk_lmdb *store)
+{
+	return (record_lock(store->writer_fd, WRITE_BYTE, F_WRLCK) == 0);
+}
+
+static void
+leave_line(struct bk_lmdb *store)
+{
+	(void)record_lock(store->writer_fd, LINE_BYTE, F_UNLCK);
+}
+
+/* Until it is had or the deadline has passed. */
+static bool
+try_until(struct bk_lmdb *store, bool (*try)(struct bk_lmdb *),
+    int64_t deadline)
+{
+	struct timespec ts = {0, 0};
+	int64_t nap = FIRST_NAP;
+
+	while (!try(store)) {
+		if (bk_clock_now() >= deadline)
+			return (false);
+		ts.tv_nsec = nap;
+		(void)nanosleep(&ts, NULL);
+		nap = nap * 2 < LAST_NAP ? nap * 2 : LAST_NAP;
+	}
+	return (true);
+}
+
+bool
+bk_lmdb_wait_lock(struct bk_lmdb *store, int64_t limit)
+{
+	int64_t deadline = bk_clock_now() + limit;
 	sigset_t mask;
+	bool had;
 
 	hold_signals(&mask);
-	if (pthread_mutex_trylock(&store->mutex) == 0) {
-		if (record_lock(store->writer_fd, F_WRLCK) == 0) {
+	if (try_until(store, try_line, deadline)) {
+		had = try_until(store, try_write, deadline);
+		leave_line(store);
+		if (had) {
 			store->mask = mask;
 			return (true);
 		}
@@ -62,19 +117,9 @@ bk_lmdb_try_lock(struct bk_lmdb *store)
 }
 
 bool
-bk_lmdb_wait_lock(struct bk_lmdb *store, int64_t limit)
+bk_lmdb_try_lock(struct bk_lmdb *store)
 {
-	int64_t deadline = bk_clock_now() + limit, nap = FIRST_NAP;
-	struct timespec ts = {0, 0};
-
-	while (!bk_lmdb_try_lock(store)) {
-		if (bk_clock_now() >= deadline)
-			return (false);
-		ts.tv_nsec = nap;
-		(void)nanosleep(&ts, NULL);
-		nap = nap * 2 < LAST_NAP ? nap * 2 : LAST_NAP;
-	}
-	return (true);
+	return (bk_lmdb_wait_lock(store, 0));
 }
 
 void
@@ -82,7 +127,7 @@ bk_lmdb_unlock(struct bk_lmdb *store)
 {
 	sigset_t mask = store->mask;
 
-	(void)record_lock(store->writer_fd, F_UNLCK);
+	(void)record_lock(store->writer_fd, WRITE_BYTE, F_UNLCK);
 	(void)pthread_mutex_unlock(&store->mutex);
 	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
@@ -112,6 +157,7 @@ const char *
 bk_lmdb_holder(struct bk_lmdb *store)
 {
 	static _Thread_local char text[64];
+	/* Either byte. */
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char state;
 

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@
 #define MAP_SIZE_MIN ((size_t)1 << 26)
 /* Room for LMDB's 126 readers. */
 #define LOCK_FILE_SIZE 8192
+/* With less than this a failed write is a full disk. */
+#define ROOM_MIN (1U << 20)
 #define WRITER_PATIENCE (2 * BK_SECOND)
 
 #ifndef CEPH_SUPER_MAGIC
@@ -119,6 +122,15 @@ bk_lmdb_strerror(int rc)
 	if (rc == EAGAIN)
 		return ("used from another pid namespace");
 	return (mdb_strerror(rc));
+}
+
+bool
+bk_lmdb_full(struct bk_lmdb *store)
+{
+	struct statvfs fs;
+
+	return (fstatvfs(store->dir_fd, &fs) == 0 &&
+	    fs.f_bavail * fs.f_frsize < ROOM_MIN);
 }
 
 /* The directory. */

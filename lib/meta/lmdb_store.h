@@ -60,6 +60,9 @@ const char *bk_lmdb_holder(struct bk_lmdb *store);
 /* Tell everybody that there is a change: its number. */
 void bk_lmdb_announce(struct bk_lmdb *store, uint64_t zxid);
 
+/* Whether its file system has no room left. */
+bool bk_lmdb_full(struct bk_lmdb *store);
+
 /* What LMDB returned, in our terms. */
 enum bk_status bk_lmdb_status(int rc);
 const char *bk_lmdb_strerror(int rc);

@@ -171,6 +171,8 @@ bk_lmdb_commit(struct bk_lmdb_txn *tx)
 	rc = mdb_txn_commit(tx->txn);
 	tx->txn = NULL;
 	bk_buf_fini(&tx->touched);
+	if (rc == EIO && bk_lmdb_full(tx->store))
+		rc = ENOSPC; /* what LMDB makes of a short write */
 	if (rc != 0)
 		return (bk_lmdb_fail(tx, rc));
 	bk_lmdb_announce(tx->store, tx->state.zxid);

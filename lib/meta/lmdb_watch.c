@@ -14,8 +14,10 @@
 #define TICK_SESSION BK_SECOND
 #define SWEEP_INTERVAL (5 * BK_SECOND)
 #define CHECK_INTERVAL (60 * BK_SECOND)
-/* The lock goes just after the close is told. */
-#define PROBE_AGAIN BK_MS
+/* The lock goes after the close is told: at once, or on a busy machine some
+ * time later. */
+#define PROBE_FIRST BK_MS
+#define PROBE_LAST BK_SECOND
 /* Ticks after which a commit that cannot be seen has a dead writer. */
 #define COVERED_TICKS 2
 
@@ -124,7 +126,13 @@ sweep(struct meta_lmdb *m)
 static void
 probe(void *arg)
 {
-	sweep(arg);
+	struct meta_lmdb *m = arg;
+
+	sweep(m);
+	if (m->reap || m->probe_delay > PROBE_LAST)
+		return;
+	bk_timer_set(m->probe, m->probe_delay);
+	m->probe_delay *= 2;
 }
 
 static void
@@ -132,9 +140,8 @@ somebody_died(void *arg)
 {
 	struct meta_lmdb *m = arg;
 
-	sweep(m);
-	if (!m->reap)
-		bk_timer_set(m->probe, PROBE_AGAIN);
+	m->probe_delay = PROBE_FIRST;
+	probe(m);
 }
 
 static void
@@ -218,6 +225,7 @@ bk_lmdb_watch_begin(struct meta_lmdb *m)
 		m->notice = bk_lmdb_notice_new(m->q.loop, m->store,
 		    somebody_wrote, somebody_died, m);
 		m->no_notice = m->notice == NULL;
+		sweep(m); /* who died before this was not told */
 	}
 	if (m->watches.n == 0)
 		bk_timer_set(m->tick, TICK_WATCHING);

@@ -313,13 +313,21 @@ try_batch(struct meta_lmdb *m)
 }
 
 static void
+refuse_changes(struct meta_lmdb *m)
+{
+	take_changes(m);
+	bk_calls_finish(&m->batch.calls, BK_EINVAL);
+}
+
+static void
 start_batch(struct meta_lmdb *m)
 {
-	m->batch.open_session = bk_lmdb_wants_session(m);
+	m->batch.open_session = !m->read_only && m->session.id == 0;
 	m->batch.reap = m->reap;
 	m->reap = false;
 	m->working = true;
-	take_changes(m);
+	if (!m->read_only)
+		take_changes(m);
 	m->give_up = bk_clock_now() + WRITER_PATIENCE;
 	if (m->worker != NULL)
 		bk_lmdb_worker_run(m->worker, &m->batch);
@@ -348,8 +356,11 @@ pump(void *arg)
 	if (m->working)
 		return;
 	bk_meta_enter(&m->q);
-	if (bk_lmdb_wants_session(m) || m->reap ||
-	    (first != NULL && !bk_call_reads(first)))
+	if (bk_lmdb_wants_session(m) || m->reap)
+		start_batch(m);
+	else if (first != NULL && !bk_call_reads(first) && m->read_only)
+		refuse_changes(m);
+	else if (first != NULL && !bk_call_reads(first))
 		start_batch(m);
 	else if (first != NULL)
 		run_reads(m);

@@ -34,6 +34,7 @@ struct meta_lmdb {
 	bool no_notice; /* there is none to be had */
 	struct bk_timer *tick;
 	struct bk_timer *probe;
+	int64_t probe_delay;
 	size_t last_txn;  /* of LMDB, as seen at the last tick */
 	unsigned covered; /* ticks for which it was not to be seen */
 	int64_t sweep_due;
