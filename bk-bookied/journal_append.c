@@ -273,12 +273,16 @@ journal_turn_end(struct journal *j)
 		return;
 	}
 	j->offered = true;
+	j->offered_number = slot->number;
 	syncer_offer(j->syncer, slot);
 }
 
 uint64_t
 journal_filling(const struct journal *j)
 {
+	/* An offered batch may be written and gone by now. */
+	if (j->offered)
+		return (j->offered_number);
 	return (j->filling != NULL ? j->filling->number : j->next);
 }
 

@@ -21,6 +21,7 @@ struct journal {
 	struct slot *filling;
 	size_t limit;      /* bytes that the filling batch may have */
 	bool offered;      /* and the syncer may have taken it */
+	uint64_t offered_number;
 	uint64_t next;     /* number of the next batch */
 	uint64_t reported; /* by synced() */
 	uint64_t checkpoint;

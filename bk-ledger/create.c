@@ -45,6 +45,16 @@ parse_properties(void)
 	return (c);
 }
 
+static void
+free_properties(struct bk_custom *c)
+{
+	size_t i;
+
+	for (i = 0; c != NULL && i < opt.properties.n; i++)
+		free(c[i].key); /* the value lies behind it */
+	free(c);
+}
+
 struct making {
 	struct call_wait wait;
 	struct bk_writer *writer;
@@ -132,9 +142,11 @@ static int
 create(struct bk_session *s, const char *name)
 {
 	struct bk_ledger_params p;
+	struct bk_custom *properties;
 	bool has_password;
 	char failed[512];
 	enum bk_status status;
+	int code = EX_OK;
 
 	memset(&p, 0, sizeof(p));
 	p.ledger_id = opt.id;
@@ -153,11 +165,13 @@ create(struct bk_session *s, const char *name)
 	    failed);
 	if (status != BK_OK)
 		return (bk_session_fail(status, "%s", failed));
-	p.custom = parse_properties();
+	p.custom = properties = parse_properties();
 	p.ncustom = opt.properties.n;
-	if (opt.dry_run)
-		return (EX_OK);
-	return (name != NULL ? create_name(s, name, &p) : create_ledger(s, &p));
+	if (!opt.dry_run)
+		code = name != NULL ? create_name(s, name, &p) :
+				      create_ledger(s, &p);
+	free_properties(properties);
+	return (code);
 }
 
 int

@@ -164,7 +164,12 @@ setup() {
 @test "-u: it becomes that user once the sockets are bound" {
 	[ "$(id -u)" -eq 0 ] || return 0
 	install -d -o nobody b1 cluster
-	chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$dir"
+	local above=$dir
+	until [ "$above" = / ]; do
+		chmod o+x "$above"
+		above=${above%/*}
+		above=${above:-/}
+	done
 	start_bookie b1 -u nobody
 	[ "$(stat -c %U "/proc/${pid[b1]}")" = nobody ]
 	grep -q '^Uid:.*65534.*65534.*65534.*65534' "/proc/${pid[b1]}/status"

@@ -11,7 +11,7 @@
 struct bk_endpoint {
 	char id[64];       /* "bookie" */
 	char protocol[32]; /* "bookie-rpc" */
-	char host[256];    /* name, address, or the path of a Unix socket when
+	char host[1024];   /* name, address, or the path of a Unix socket when
 	                       protocol is "bookie-unix" (ours, embedded store) */
 	uint16_t port;
 };
