@@ -222,13 +222,21 @@ wait_for_work(struct spares *p)
 	(void)pthread_cond_timedwait(&p->cond, &p->lock, &t);
 }
 
+/* What was given back is dealt with before the end. */
+static bool
+at_end(const struct spares *p)
+{
+	return (p->stop &&
+	    (TAILQ_EMPTY(&p->given) || p->error[0] != '\0'));
+}
+
 static void *
 maker(void *arg)
 {
 	struct spares *p = arg;
 
 	(void)pthread_mutex_lock(&p->lock);
-	while (!p->stop) {
+	while (!at_end(p)) {
 		bool made = make_one(p);
 		bool changed = made || p->full || p->error[0] != '\0';
 

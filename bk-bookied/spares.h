@@ -33,7 +33,7 @@ struct spares *spares_new(const struct spares_config *config);
 /* Make one ready here and now, and start the thread. -1 with errno; a full disk
  * is no failure. */
 int spares_start(struct spares *p);
-/* End the thread. Then only spares_empty() and spares_free() may be called. */
+/* Deal with what was given back, and end the thread. Then only spares_empty() and spares_free() may be called. */
 void spares_stop(struct spares *p);
 void spares_free(struct spares *p);
 
