@@ -53,6 +53,7 @@ struct meta_zk {
 	struct bk_timer *timer; /* the client's time limit */
 	struct bk_timer *tick;  /* while not serving */
 	struct bk_zk_probe *probe;
+	int64_t doubt; /* when to look why it does not connect */
 	int64_t probe_due;
 	int64_t resolve_due;
 

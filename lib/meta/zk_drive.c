@@ -28,6 +28,8 @@
 #define INTEREST_TRIES 3
 #define RETRY (20 * BK_MS)
 #define TICK (100 * BK_MS)
+/* A server that says nothing for so long is looked at. */
+#define DOUBT BK_SECOND
 #define PROBE_INTERVAL (2 * BK_SECOND)
 #define RESOLVE_FIRST BK_SECOND
 #define RESOLVE_AGAIN (30 * BK_SECOND)
@@ -115,7 +117,7 @@ probed(void *arg, enum bk_status status, const char *reason)
 static void
 ask_why(struct meta_zk *m)
 {
-	if (m->session == 0 && m->probe == NULL && m->hosts != NULL &&
+	if (m->session == 0 && m->probe == NULL &&
 	    bk_clock_now() >= m->probe_due)
 		m->probe = bk_zk_probe_new(m->q.loop, m->hosts, probed, m);
 }
@@ -425,6 +427,19 @@ bk_zk_fail(struct meta_zk *m, enum bk_status status, const char *reason)
 }
 
 static void
+give_up(struct meta_zk *m)
+{
+	const char *host;
+	uint16_t port;
+
+	host = bk_zk_hosts_name(m->hosts, 0, &port);
+	if (m->reason[0] == '\0')
+		(void)snprintf(m->reason, sizeof(m->reason), "%s:%u: no answer",
+		    host, (unsigned)port);
+	bk_zk_fail(m, BK_ESTORE, m->reason);
+}
+
+static void
 tick(void *arg)
 {
 	struct meta_zk *m = arg;
@@ -436,10 +451,11 @@ tick(void *arg)
 	}
 	bk_timer_set(m->tick, TICK);
 	if (now >= m->connect_deadline) {
-		bk_zk_fail(m, BK_ESTORE,
-		    m->reason[0] != '\0' ? m->reason : "no answer");
+		give_up(m);
 		return;
 	}
+	if (now >= m->doubt)
+		ask_why(m);
 	if (m->resolve_due <= now &&
 	    (m->list == NULL || bk_zk_hosts_named(m->hosts)))
 		bk_zk_hosts_resolve(m->hosts);
@@ -464,6 +480,7 @@ bk_zk_start(struct meta_zk *m, const char *hosts)
 	m->hosts = bk_zk_hosts_new(m->q.loop, hosts, resolved, m);
 	if (m->timer == NULL || m->tick == NULL || m->hosts == NULL)
 		return (BK_ENOMEM);
+	m->doubt = bk_clock_now() + DOUBT;
 	bk_timer_set(m->tick, TICK);
 	bk_zk_hosts_resolve(m->hosts);
 	return (BK_OK);

@@ -25,18 +25,33 @@ find(struct bk_zk_ephemerals *e, const char *path)
 	return (node);
 }
 
+bool
+bk_zk_ephemerals_reserve(struct bk_zk_ephemerals *e, size_t pathlen)
+{
+	if (e->bytes + pathlen + OVERHEAD > BK_ZK_EPHEMERAL_BYTES)
+		return (false);
+	e->bytes += pathlen + OVERHEAD;
+	return (true);
+}
+
+void
+bk_zk_ephemerals_release(struct bk_zk_ephemerals *e, size_t pathlen)
+{
+	e->bytes -= pathlen + OVERHEAD;
+}
+
 void
 bk_zk_ephemerals_add(struct bk_zk_ephemerals *e, const char *path)
 {
-	size_t len = strlen(path) + 1;
+	size_t len = strlen(path);
 	struct bk_zk_ephemeral *node;
 
 	if (find(e, path) != NULL)
 		return;
-	node = malloc(sizeof(*node) + len);
+	node = malloc(sizeof(*node) + len + 1);
 	if (node == NULL)
 		return;
-	memcpy(node->path, path, len);
+	memcpy(node->path, path, len + 1);
 	node->size = len + OVERHEAD;
 	HASH_ADD_STR(e->paths, path, node);
 	if (node->hh.tbl == NULL)

@@ -18,8 +18,12 @@ struct bk_zk_ephemeral;
 
 struct bk_zk_ephemerals {
 	struct bk_zk_ephemeral *paths; /* a uthash */
-	size_t bytes;
+	size_t bytes;                  /* of them, and of those being created */
 };
+
+/* Room for a node to be created, then the node, or nothing. */
+bool bk_zk_ephemerals_reserve(struct bk_zk_ephemerals *e, size_t pathlen);
+void bk_zk_ephemerals_release(struct bk_zk_ephemerals *e, size_t pathlen);
 
 void bk_zk_ephemerals_add(struct bk_zk_ephemerals *e, const char *path);
 void bk_zk_ephemerals_remove(struct bk_zk_ephemerals *e, const char *path);

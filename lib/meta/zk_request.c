@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +48,19 @@ bk_zk_status(int rc)
 }
 
 /* Answers. */
+
+static bool
+is_ephemeral(enum bk_node_kind kind)
+{
+	return (
+	    kind == BK_NODE_EPHEMERAL || kind == BK_NODE_EPHEMERAL_SEQUENTIAL);
+}
+
+static bool
+makes_ephemeral(const struct bk_call *call)
+{
+	return (call->kind == BK_CALL_CREATE && is_ephemeral(call->node));
+}
 
 static struct meta_zk *
 store_of(const struct bk_call *call)
@@ -96,6 +110,17 @@ to_repeat(struct meta_zk *m, struct bk_call *call)
 }
 
 static void
+fail_by_sasl(struct meta_zk *m)
+{
+	const char *server = zoo_get_current_server(m->zh);
+	char reason[200];
+
+	(void)snprintf(reason, sizeof(reason),
+	    "%s: the server demands a login by SASL", server);
+	bk_zk_fail(m, BK_ESASL, reason);
+}
+
+static void
 completed(struct bk_call *call, int rc)
 {
 	struct meta_zk *m = store_of(call);
@@ -103,6 +128,8 @@ completed(struct bk_call *call, int rc)
 	STAILQ_REMOVE(&m->flight, call, bk_call, next);
 	m->outstanding--;
 	call->status = bk_zk_status(rc);
+	if (makes_ephemeral(call))
+		bk_zk_ephemerals_release(&m->ephemerals, strlen(call->path));
 	if (call->cb == NULL) { /* cancelled when the store was closed */
 		bk_call_free(call);
 		return;
@@ -115,7 +142,7 @@ completed(struct bk_call *call, int rc)
 	    set_watch(m, call) != BK_OK)
 		call->status = BK_ENOMEM;
 	if (call->status == BK_ESASL)
-		bk_zk_fail(m, BK_ESASL, "the server demands a login by SASL");
+		fail_by_sasl(m);
 	bk_meta_enter(&m->q);
 	bk_call_finish(call);
 	bk_meta_leave(&m->q);
@@ -156,13 +183,6 @@ data_done(int rc, const char *value, int len, const struct Stat *stat,
 	completed(call, rc);
 }
 
-static bool
-is_ephemeral(enum bk_node_kind kind)
-{
-	return (
-	    kind == BK_NODE_EPHEMERAL || kind == BK_NODE_EPHEMERAL_SEQUENTIAL);
-}
-
 static void
 string_done(int rc, const char *value, const void *data)
 {
@@ -170,7 +190,7 @@ string_done(int rc, const char *value, const void *data)
 
 	if (rc == ZOK && call->kind == BK_CALL_CREATE && value != NULL) {
 		call->reply.path = value;
-		if (is_ephemeral(call->node))
+		if (makes_ephemeral(call))
 			bk_zk_ephemerals_add(&store_of(call)->ephemerals,
 			    value);
 	}
@@ -338,15 +358,15 @@ hand_over(struct meta_zk *m, struct bk_call *call)
 
 /* Bounds that the server would answer by hanging up on everybody. */
 static enum bk_status
-check_bounds(const struct meta_zk *m, const struct bk_call *call)
+check_bounds(struct meta_zk *m, const struct bk_call *call)
 {
 	size_t watched = m->watches.bytes + 4 * m->watches.n;
 
 	if (call->watch.fn != NULL &&
 	    watched + strlen(call->path) > BK_ZK_WATCH_BYTES)
 		return (BK_ETOOBIG);
-	if (call->kind == BK_CALL_CREATE && is_ephemeral(call->node) &&
-	    m->ephemerals.bytes + strlen(call->path) > BK_ZK_EPHEMERAL_BYTES)
+	if (makes_ephemeral(call) &&
+	    !bk_zk_ephemerals_reserve(&m->ephemerals, strlen(call->path)))
 		return (BK_ETOOBIG);
 	return (BK_OK);
 }
@@ -381,6 +401,8 @@ send_call(struct meta_zk *m, struct bk_call *call)
 		return (true);
 	STAILQ_REMOVE(&m->flight, call, bk_call, next);
 	m->outstanding--;
+	if (makes_ephemeral(call))
+		bk_zk_ephemerals_release(&m->ephemerals, strlen(call->path));
 	if (rc == ZINVALIDSTATE) {
 		STAILQ_INSERT_HEAD(&m->again, call, next);
 		return (false);
@@ -502,7 +524,7 @@ asked(int rc, const struct Stat *stat, const void *data)
 	if (m->q.closed)
 		return;
 	if (status == BK_ESASL)
-		bk_zk_fail(m, BK_ESASL, "the server demands a login by SASL");
+		fail_by_sasl(m);
 	else if (status != BK_ESTORE && status != BK_ESESSION)
 		m->serving = true;
 }

@@ -151,9 +151,8 @@ meta_event_text(const struct meta_client *c, size_t i)
 /* Calls. */
 
 void
-meta_begin(struct meta_client *c, struct meta_answer *a)
+meta_begin(struct meta_answer *a)
 {
-	(void)c;
 	meta_answer_fini(a);
 	memset(a, 0, sizeof(*a));
 }
@@ -188,7 +187,7 @@ meta_answered(void *arg, enum bk_status status,
 static struct meta_answer *
 begin(struct meta_client *c)
 {
-	meta_begin(c, &c->answer);
+	meta_begin(&c->answer);
 	return (&c->answer);
 }
 

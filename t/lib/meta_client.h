@@ -92,9 +92,9 @@ const char *meta_text(const struct meta_client *c);
 /* Call again until it is so: whether a node exists, in the end. */
 bool meta_await_node(struct meta_client *c, const char *path, bool exists);
 
-/* The callback behind these: arg is a struct meta_answer with its order taken
- * from its client by meta_begin(). */
-void meta_begin(struct meta_client *c, struct meta_answer *a);
+/* The callback behind these: arg is a struct meta_answer, made empty (again) by
+ * meta_begin(). */
+void meta_begin(struct meta_answer *a);
 void meta_answered(void *arg, enum bk_status status,
     const struct bk_meta_reply *reply);
 

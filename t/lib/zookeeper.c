@@ -65,26 +65,17 @@ static void
 run_java(const struct zookeeper *z)
 {
 	char config[300], log[300];
-	FILE *options;
-	char option[200] = "-Dnone=1";
 	int fd;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)snprintf(log, sizeof(log), "%s/log", z->dir);
-	(void)snprintf(config, sizeof(config), "%s/option", z->dir);
-	options = fopen(config, "r");
-	if (options != NULL) {
-		if (fgets(option, sizeof(option), options) == NULL)
-			_exit(1);
-		(void)fclose(options);
-	}
 	(void)snprintf(config, sizeof(config), "%s/zoo.cfg", z->dir);
 	fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
 	if (fd == -1 || dup2(fd, 1) == -1 || dup2(fd, 2) == -1)
 		_exit(1);
 	(void)execlp("java", "java", "-Xmx96m", "-XX:+UseSerialGC",
-	    "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", option,
-	    "-cp", JARS "/zookeeper.jar:/etc/zookeeper/conf:" JARS "/*",
+	    "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp",
+	    JARS "/zookeeper.jar:/etc/zookeeper/conf:" JARS "/*",
 	    "org.apache.zookeeper.server.quorum.QuorumPeerMain", config,
 	    (char *)NULL);
 	_exit(127);
@@ -130,7 +121,7 @@ write_file(const struct zookeeper *z, const char *name, const char *text)
 }
 
 bool
-zookeeper_start(struct zookeeper *z, const char *lines, const char *option)
+zookeeper_start(struct zookeeper *z, const char *lines)
 {
 	const char *tmp = getenv("TMPDIR");
 	char config[1000];
@@ -155,8 +146,6 @@ zookeeper_start(struct zookeeper *z, const char *lines, const char *option)
 	    "%s",
 	    z->dir, (unsigned)z->port, lines);
 	if (!write_file(z, "zoo.cfg", config))
-		return (false);
-	if (option[0] != '\0' && !write_file(z, "option", option))
 		return (false);
 	return (zookeeper_restart(z));
 }

@@ -14,11 +14,9 @@ struct zookeeper {
 };
 
 /* Make one in a new folder, on a free port, and start it, with further lines
- * for its configuration and options for its Java ("" or one). False, with a
- * line on standard error, when it does not answer within a minute or there is
- * no Java. */
-bool zookeeper_start(struct zookeeper *z, const char *lines,
-    const char *option);
+ * for its configuration. False, with a line on standard error, when it does
+ * not answer within a minute or there is no Java. */
+bool zookeeper_start(struct zookeeper *z, const char *lines);
 /* The same server again, with its data. */
 bool zookeeper_restart(struct zookeeper *z);
 /* It is killed and its folder stays; a stopped one (SIGSTOP) dies too. */

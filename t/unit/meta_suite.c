@@ -590,7 +590,7 @@ on_zookeeper(void)
 	struct zookeeper z;
 	char text[80];
 
-	if (!ok(zookeeper_start(&z, "", ""), "ZooKeeper starts"))
+	if (!ok(zookeeper_start(&z, ""), "ZooKeeper starts"))
 		return;
 	(void)snprintf(text, sizeof(text), "zk://%s/ledgers", z.address);
 	cluster = text;
