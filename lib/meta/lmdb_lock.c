@@ -161,10 +161,9 @@ bk_lmdb_holder(struct bk_lmdb *store)
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	char state;
 
-	if (fcntl(store->writer_fd, F_GETLK, &lock) == -1)
-		return ("an unknown process");
-	if (lock.l_type == F_UNLCK)
-		lock.l_pid = getpid(); /* one of our own threads */
+	if (fcntl(store->writer_fd, F_GETLK, &lock) == -1 ||
+	    lock.l_type == F_UNLCK)
+		return ("another writer");
 	state = process_state(lock.l_pid);
 	(void)snprintf(text, sizeof(text), "pid %ld%s", (long)lock.l_pid,
 	    state == 'T' || state == 't' ? " (stopped)" : "");

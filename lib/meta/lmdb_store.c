@@ -1,37 +1,19 @@
 /*
- * lmdb_store.c - opening and making the embedded store's directory.
- *
- * Making one: directory, sessions/, writer; under the writer's lock LMDB's
- * files and the first commit (format, root node); then the directory is
- * synced, and only then does changed appear. A crash in between leaves a
- * directory without changed, and the next to come makes it anew.
+ * lmdb_store.c - opening the embedded store's directory: once a process, only
+ * for its owner, only on a local file system.
  */
 #include "meta/lmdb_store.h"
 
-#include "base/log.h"
-#include "loop/loop.h"
-#include "meta/lmdb_tree.h"
+#include "meta/lmdb_env.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
-
-/* Reserved, not used: nothing ever has to grow the map. */
-#define MAP_SIZE ((size_t)1 << 40)
-#define MAP_SIZE_MIN ((size_t)1 << 26)
-/* Room for LMDB's 126 readers. */
-#define LOCK_FILE_SIZE 8192
-/* With less than this a failed write is a full disk. */
-#define ROOM_MIN (1U << 20)
-#define WRITER_PATIENCE (2 * BK_SECOND)
 
 #ifndef CEPH_SUPER_MAGIC
 #define CEPH_SUPER_MAGIC 0x00c36400
@@ -39,99 +21,9 @@
 #define LUSTRE_MAGIC 0x0bd00bd0
 #define GFS2_MAGIC 0x01161970
 
-static LIST_HEAD(, bk_lmdb) open_stores = LIST_HEAD_INITIALIZER(open_stores);
+LIST_HEAD(bk_lmdb_list, bk_lmdb);
+static struct bk_lmdb_list open_stores = LIST_HEAD_INITIALIZER(open_stores);
 static pthread_mutex_t open_mutex = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local char why_text[512];
-
-static enum bk_status __attribute__((format(printf, 3, 4)))
-refuse(const char **why, enum bk_status status, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(why_text, sizeof(why_text), fmt, ap);
-	va_end(ap);
-	*why = why_text;
-	return (status);
-}
-
-static enum bk_status
-errno_status(int error)
-{
-	switch (error) {
-	case ENOENT:
-		return (BK_ENONODE);
-	case ENOSPC:
-	case EDQUOT:
-	case EFBIG:
-		return (BK_ENOSPACE);
-	case EACCES:
-	case EPERM:
-	case EROFS:
-		return (BK_EACCESS);
-	case ENOMEM:
-		return (BK_ENOMEM);
-	case ENOTDIR:
-	case ENAMETOOLONG:
-	case ELOOP:
-		return (BK_ECONFIG);
-	default:
-		return (BK_ESYS);
-	}
-}
-
-static enum bk_status
-refuse_errno(const char **why, const char *dir, const char *what)
-{
-	int error = errno;
-
-	return (refuse(why, errno_status(error), "%s%s%s: %s", dir,
-	    what[0] == '\0' ? "" : "/", what, strerror(error)));
-}
-
-enum bk_status
-bk_lmdb_status(int rc)
-{
-	switch (rc) {
-	case 0:
-		return (BK_OK);
-	case MDB_NOTFOUND:
-		return (BK_ENONODE);
-	case MDB_MAP_FULL:
-		return (BK_ENOSPACE);
-	case MDB_PAGE_NOTFOUND:
-	case MDB_CORRUPTED:
-	case MDB_INVALID:
-		return (BK_EBADMETA);
-	case MDB_VERSION_MISMATCH:
-		return (BK_ECONFIG);
-	case MDB_PANIC:
-	case EIO:
-		return (BK_EIO);
-	case MDB_READERS_FULL:
-		return (BK_ESTORE);
-	default:
-		return (rc > 0 ? errno_status(rc) : BK_ESYS);
-	}
-}
-
-const char *
-bk_lmdb_strerror(int rc)
-{
-	/* The same pid number in another namespace (13.7). */
-	if (rc == EAGAIN)
-		return ("used from another pid namespace");
-	return (mdb_strerror(rc));
-}
-
-bool
-bk_lmdb_full(struct bk_lmdb *store)
-{
-	struct statvfs fs;
-
-	return (fstatvfs(store->dir_fd, &fs) == 0 &&
-	    fs.f_bavail * fs.f_frsize < ROOM_MIN);
-}
 
 /* The directory. */
 
@@ -194,169 +86,20 @@ check_dir(struct bk_lmdb *s, const char **why)
 	struct stat st;
 
 	if (fstat(s->dir_fd, &st) == -1 || fstatfs(s->dir_fd, &fs) == -1)
-		return (refuse_errno(why, s->dir, ""));
+		return (bk_lmdb_refuse_errno(why, s->dir, ""));
 	s->dev = st.st_dev;
 	s->ino = st.st_ino;
 	network = network_name((long)fs.f_type);
 	if (network != NULL)
-		return (refuse(why, BK_ECONFIG,
+		return (bk_lmdb_refuse(why, BK_ECONFIG,
 		    "%s: on %s file system; the embedded store needs a local "
 		    "one",
 		    s->dir, network));
 	if (st.st_uid != geteuid())
-		return (refuse(why, BK_EACCESS, "%s: belongs to user %lu",
-		    s->dir, (unsigned long)st.st_uid));
-	return (BK_OK);
-}
-
-static enum bk_status
-open_file(struct bk_lmdb *s, const char *name, int flags, int *fd,
-    const char **why)
-{
-	*fd = openat(s->dir_fd, name, flags | O_CLOEXEC, 0600);
-	return (*fd == -1 ? refuse_errno(why, s->dir, name) : BK_OK);
-}
-
-/* LMDB's environment. */
-
-/* The lock file is written through a map: on a full disk, or on its second
- * page, a hole in it would be a SIGBUS. */
-static enum bk_status
-fill_lock_file(struct bk_lmdb *s, const char **why)
-{
-	enum bk_status status;
-	struct stat st;
-	int fd, error;
-
-	status = open_file(s, "lock.mdb", O_RDWR | O_CREAT, &fd, why);
-	if (status != BK_OK)
-		return (status);
-	error = fstat(fd, &st) == -1 ? errno : 0;
-	if (error == 0 && st.st_size < LOCK_FILE_SIZE)
-		error = posix_fallocate(fd, 0, LOCK_FILE_SIZE);
-	(void)close(fd);
-	if (error != 0) {
-		errno = error;
-		return (refuse_errno(why, s->dir, "lock.mdb"));
-	}
-	return (BK_OK);
-}
-
-static void
-assertion(MDB_env *env, const char *text)
-{
-	struct bk_lmdb *s = mdb_env_get_userctx(env);
-
-	bk_log(BK_LOG_ERROR, "store %s: damaged: %s", s->dir, text);
-}
-
-/* Under a limit of address space a smaller map has to do. */
-static int
-open_env(struct bk_lmdb *s)
-{
-	int rc = ENOMEM;
-
-	for (size_t size = MAP_SIZE; rc == ENOMEM && size >= MAP_SIZE_MIN;
-	     size /= 4) {
-		rc = mdb_env_create(&s->env);
-		if (rc != 0)
-			return (rc);
-		(void)mdb_env_set_userctx(s->env, s);
-		(void)mdb_env_set_assert(s->env, assertion);
-		rc = mdb_env_set_mapsize(s->env, size);
-		if (rc == 0)
-			rc = mdb_env_open(s->env, s->dir, MDB_NOTLS, 0600);
-		if (rc != 0) {
-			mdb_env_close(s->env);
-			s->env = NULL;
-		}
-	}
-	return (rc);
-}
-
-static enum bk_status
-start_env(struct bk_lmdb *s, const char **why)
-{
-	MDB_txn *txn;
-	int fd, rc;
-
-	rc = open_env(s);
-	if (rc == 0)
-		rc = mdb_env_get_fd(s->env, &fd);
-	if (rc == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == -1)
-		rc = errno;
-	if (rc == 0)
-		rc = mdb_txn_begin(s->env, NULL, MDB_RDONLY, &txn);
-	if (rc == 0) {
-		rc = mdb_dbi_open(txn, NULL, 0, &s->dbi);
-		mdb_txn_abort(txn);
-	}
-	if (rc == 0)
-		return (BK_OK);
-	return (refuse(why, rc == EAGAIN ? BK_ECONFIG : bk_lmdb_status(rc),
-	    "%s: %s", s->dir, bk_lmdb_strerror(rc)));
-}
-
-/* The format. */
-
-static enum bk_status
-check_format(struct bk_lmdb *s, const char **why)
-{
-	uint32_t version;
-	int rc;
-
-	rc = bk_lmdb_read_format(s, &version);
-	if (rc == MDB_NOTFOUND || rc == MDB_CORRUPTED)
-		return (refuse(why, BK_EDAMAGE,
-		    "%s: damaged: the store has lost its mark", s->dir));
-	if (rc != 0)
 		return (
-		    refuse(why, rc == EAGAIN ? BK_ECONFIG : bk_lmdb_status(rc),
-			"%s: %s", s->dir, bk_lmdb_strerror(rc)));
-	if (version > BK_LMDB_FORMAT)
-		return (refuse(why, BK_ECONFIG,
-		    "%s: has format %u, this program knows up to %d", s->dir,
-		    (unsigned)version, BK_LMDB_FORMAT));
+		    bk_lmdb_refuse(why, BK_EACCESS, "%s: belongs to user %lu",
+			s->dir, (unsigned long)st.st_uid));
 	return (BK_OK);
-}
-
-static enum bk_status
-first_commit(struct bk_lmdb *s, const char **why)
-{
-	enum bk_status status;
-	uint32_t version;
-	int rc;
-
-	rc = bk_lmdb_read_format(s, &version);
-	if (rc == MDB_NOTFOUND) {
-		status = bk_lmdb_format(s);
-		if (status != BK_OK)
-			return (refuse(why, status, "%s: %s", s->dir,
-			    bk_status_text(status)));
-	}
-	if (fsync(s->dir_fd) == -1)
-		return (refuse_errno(why, s->dir, ""));
-	status = open_file(s, "changed", O_RDWR | O_CREAT, &s->changed_fd, why);
-	if (status == BK_OK && fsync(s->dir_fd) == -1)
-		status = refuse_errno(why, s->dir, "");
-	return (status);
-}
-
-static enum bk_status
-make_store(struct bk_lmdb *s, const char **why)
-{
-	enum bk_status status;
-
-	if (!bk_lmdb_wait_lock(s, WRITER_PATIENCE))
-		return (refuse(why, BK_EHELD, "%s: store held by %s", s->dir,
-		    bk_lmdb_holder(s)));
-	status = fill_lock_file(s, why);
-	if (status == BK_OK)
-		status = start_env(s, why);
-	if (status == BK_OK)
-		status = first_commit(s, why);
-	bk_lmdb_unlock(s);
-	return (status);
 }
 
 /* Opening. */
@@ -377,20 +120,21 @@ open_files(struct bk_lmdb *s, bool create, const char **why)
 
 	if (create && mkdirat(s->dir_fd, "sessions", 0700) == -1 &&
 	    errno != EEXIST)
-		return (refuse_errno(why, s->dir, "sessions"));
-	status = open_file(s, "sessions", O_RDONLY | O_DIRECTORY,
+		return (bk_lmdb_refuse_errno(why, s->dir, "sessions"));
+	status = bk_lmdb_open_file(s, "sessions", O_RDONLY | O_DIRECTORY,
 	    &s->sessions_fd, why);
 	if (status == BK_OK)
-		status = open_file(s, "writer", flags, &s->writer_fd, why);
+		status =
+		    bk_lmdb_open_file(s, "writer", flags, &s->writer_fd, why);
 	if (status != BK_OK)
 		return (status);
-	status = open_file(s, "changed", O_RDWR, &s->changed_fd, why);
+	status = bk_lmdb_open_file(s, "changed", O_RDWR, &s->changed_fd, why);
 	if (status == BK_ENONODE && create)
-		return (make_store(s, why));
+		return (bk_lmdb_make(s, why));
 	if (status == BK_OK)
-		status = fill_lock_file(s, why);
+		status = bk_lmdb_fill_lock_file(s, why);
 	if (status == BK_OK)
-		status = start_env(s, why);
+		status = bk_lmdb_start(s, why);
 	return (status);
 }
 
@@ -451,7 +195,7 @@ open_or_share(struct bk_lmdb **store, bool create, const char **why)
 
 	s->dir_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dir_fd == -1)
-		return (refuse_errno(why, s->dir, ""));
+		return (bk_lmdb_refuse_errno(why, s->dir, ""));
 	status = check_dir(s, why);
 	if (status != BK_OK)
 		return (status);
@@ -464,7 +208,7 @@ open_or_share(struct bk_lmdb **store, bool create, const char **why)
 	}
 	status = open_files(s, create, why);
 	if (status == BK_OK)
-		status = check_format(s, why);
+		status = bk_lmdb_check_format(s, why);
 	if (status != BK_OK)
 		return (status);
 	s->users = 1;
@@ -481,9 +225,9 @@ bk_lmdb_open(const char *dir, bool create, struct bk_lmdb **store,
 
 	s = new_store(dir);
 	if (s == NULL)
-		return (refuse(why, BK_ENOMEM, "out of memory"));
+		return (bk_lmdb_refuse(why, BK_ENOMEM, "out of memory"));
 	if (create && make_dirs(dir) == -1) {
-		status = refuse_errno(why, dir, "");
+		status = bk_lmdb_refuse_errno(why, dir, "");
 		free_store(s);
 		return (status);
 	}

@@ -20,6 +20,7 @@
 #include <lmdb.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,7 @@ struct bk_lmdb {
 	int changed_fd;
 	uint64_t pid_namespace;
 	MDB_env *env;
+	atomic_bool panic; /* LMDB has given it up */
 	MDB_dbi dbi;
 	pthread_mutex_t mutex; /* the writer's lock, within this process */
 	sigset_t mask;         /* signals held back before it was taken */

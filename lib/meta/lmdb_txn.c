@@ -25,6 +25,8 @@ meta_key(struct bk_lmdb_key *key, const char *name)
 enum bk_status
 bk_lmdb_fail(struct bk_lmdb_txn *tx, int rc)
 {
+	if (rc == MDB_PANIC)
+		tx->store->panic = true;
 	if (tx->error == 0) {
 		tx->error = rc;
 		bk_log(BK_LOG_WARNING, "store %s: %s", tx->store->dir,
@@ -342,7 +344,8 @@ fire_record(struct bk_bytes record, struct bk_watches *watches)
 		if (nul == NULL)
 			return;
 		event = (enum bk_watch_event)p[0];
-		bk_watches_fire(watches, p + 1, event);
+		if (event <= BK_WATCH_CHILDREN)
+			bk_watches_fire(watches, p + 1, event);
 		p = nul + 1;
 	}
 }

@@ -179,8 +179,9 @@ tick(void *arg)
 	if (now >= m->check_due) {
 		m->check_due = now + CHECK_INTERVAL;
 		(void)mdb_reader_check(m->store->env, &dead);
+		bk_lmdb_sweep_files(m->store);
 	}
-	if (bk_lmdb_wants_session(m))
+	if (bk_lmdb_wants_session(m) && m->failed == BK_OK)
 		bk_lmdb_schedule(m);
 	if (m->watches.n > 0)
 		look_for_changes(m);

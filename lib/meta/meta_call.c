@@ -141,6 +141,17 @@ bk_calls_finish(struct bk_calls *calls, enum bk_status status)
 	}
 }
 
+void
+bk_calls_answer(struct bk_calls *calls)
+{
+	struct bk_call *call;
+
+	while ((call = STAILQ_FIRST(calls)) != NULL) {
+		STAILQ_REMOVE_HEAD(calls, next);
+		bk_call_finish(call);
+	}
+}
+
 /* Names of children. */
 
 int

@@ -69,6 +69,8 @@ void bk_call_reset(struct bk_call *call);
 
 /* Call back with call->status and call->reply, and free the call. */
 void bk_call_finish(struct bk_call *call);
+/* The same for all of a list, in order; it is empty then. */
+void bk_calls_answer(struct bk_calls *calls);
 /* The same with this status, for all of a list, which is then empty. */
 void bk_calls_finish(struct bk_calls *calls, enum bk_status status);
 

@@ -20,8 +20,8 @@
 #define WRITER_RETRY BK_MS
 #define WRITER_SPIN BK_MS
 /* A session that ends waits less: others clear away what it leaves. */
+#define SESSION_RETRY BK_SECOND
 #define END_PATIENCE (BK_SECOND / 2)
-#define READ_BATCH 256
 
 static void pump(void *arg);
 static void start_batch(struct meta_lmdb *m);
@@ -30,6 +30,13 @@ static struct meta_lmdb *
 of(struct bk_meta *m)
 {
 	return ((struct meta_lmdb *)m);
+}
+
+void
+bk_lmdb_connected(struct meta_lmdb *m, enum bk_meta_state state)
+{
+	m->told_connected = true;
+	bk_meta_tell(&m->q, state, BK_OK, "");
 }
 
 /* Look at the queue at the end of this turn. */
@@ -50,143 +57,6 @@ bk_lmdb_deliver_events(struct meta_lmdb *m)
 		continue;
 }
 
-static void
-finish_calls(struct bk_calls *calls)
-{
-	struct bk_call *call;
-
-	while ((call = STAILQ_FIRST(calls)) != NULL) {
-		STAILQ_REMOVE_HEAD(calls, next);
-		bk_call_finish(call);
-	}
-}
-
-/* Reads. */
-
-static enum bk_status
-read_children(struct bk_lmdb_txn *tx, struct bk_call *call,
-    const struct bk_lmdb_node *node)
-{
-	struct bk_names names = {NULL, 0, 0, 0};
-	enum bk_status status;
-
-	status = bk_lmdb_children(tx, call->path, node, &names);
-	if (status == BK_OK && bk_call_keep_names(call, &names) != 0)
-		status = BK_ENOMEM;
-	bk_names_fini(&names);
-	return (status);
-}
-
-static enum bk_status
-read_data(struct bk_lmdb_txn *tx, struct bk_call *call,
-    const struct bk_lmdb_node *node)
-{
-	enum bk_status status;
-	struct bk_bytes data;
-
-	status = bk_lmdb_node_data(tx, call->path, node, &data);
-	if (status == BK_OK &&
-	    bk_call_keep_data(call, data.data, data.len) != 0)
-		status = BK_ENOMEM;
-	return (status);
-}
-
-static enum bk_status
-set_watch(struct meta_lmdb *m, struct bk_call *call,
-    const struct bk_lmdb_node *node)
-{
-	struct bk_watch_seen seen = {0, 0, 0};
-	enum bk_watch_kind kind = BK_WATCH_NODE;
-
-	if (node != NULL)
-		bk_lmdb_node_seen(node, &seen);
-	if (call->kind == BK_CALL_CHILDREN)
-		kind = BK_WATCH_LIST;
-	if (bk_watches_add(&m->watches, call->path, kind, call->watch, &seen) !=
-	    0)
-		return (BK_ENOMEM);
-	return (BK_OK);
-}
-
-static enum bk_status
-read_node(struct meta_lmdb *m, struct bk_lmdb_txn *tx, struct bk_call *call)
-{
-	struct bk_lmdb_node node;
-	enum bk_status status;
-
-	status = bk_lmdb_node(tx, call->path, &node);
-	if (status == BK_ENONODE && call->kind == BK_CALL_EXISTS)
-		return (set_watch(m, call, NULL) == BK_OK ? status : BK_ENOMEM);
-	if (status != BK_OK)
-		return (status);
-	bk_lmdb_node_stat(&node, &call->reply.stat);
-	if (call->kind == BK_CALL_CHILDREN)
-		status = read_children(tx, call, &node);
-	else if (call->kind == BK_CALL_GET)
-		status = read_data(tx, call, &node);
-	return (status == BK_OK ? set_watch(m, call, &node) : status);
-}
-
-static enum bk_status
-run_read(struct meta_lmdb *m, struct bk_lmdb_txn *tx, struct bk_call *call)
-{
-	enum bk_status status;
-
-	switch (call->kind) {
-	case BK_CALL_SYNC:
-		return (BK_OK);
-	case BK_CALL_VERIFY:
-		return (bk_lmdb_verify(tx));
-	default:
-		status = read_node(m, tx, call);
-		if (status != BK_OK && status != BK_ENONODE)
-			bk_call_reset(call);
-		return (status);
-	}
-}
-
-/* Take reads off the head of the queue; whether one of them sets a watch, or
- * is a sync. */
-static void
-take_reads(struct meta_lmdb *m, bool *watches, bool *syncs)
-{
-	struct bk_call *call;
-	size_t n = 0;
-
-	while ((call = STAILQ_FIRST(&m->q.calls)) != NULL &&
-	    bk_call_reads(call) && n++ < READ_BATCH) {
-		STAILQ_REMOVE_HEAD(&m->q.calls, next);
-		STAILQ_INSERT_TAIL(&m->reading, call, next);
-		*watches |= call->watch.fn != NULL;
-		*syncs |= call->kind == BK_CALL_SYNC;
-	}
-}
-
-static void
-run_reads(struct meta_lmdb *m)
-{
-	bool watches = false, syncs = false;
-	struct bk_lmdb_txn tx;
-	enum bk_status status;
-	struct bk_call *call;
-
-	take_reads(m, &watches, &syncs);
-	if (watches)
-		bk_lmdb_watch_begin(m); /* before the state is read */
-	if (syncs)
-		bk_lmdb_uncover(m);
-	status = bk_lmdb_begin(&tx, m->store, false);
-	if (status == BK_OK)
-		bk_lmdb_collect(m, &tx);
-	STAILQ_FOREACH(call, &m->reading, next)
-		call->status =
-		    status == BK_OK ? run_read(m, &tx, call) : status;
-	if (status == BK_OK)
-		bk_lmdb_abort(&tx);
-	bk_lmdb_deliver_events(m);
-	finish_calls(&m->reading);
-}
-
 /* Changes. */
 
 static void
@@ -203,20 +73,19 @@ take_changes(struct meta_lmdb *m)
 	}
 }
 
-/* There is a session now, a new one, or it could not be. */
 static void
-session_begun(struct meta_lmdb *m)
+fail(struct meta_lmdb *m, enum bk_status status, const char *reason)
 {
-	char reason[600];
+	m->failed = status;
+	bk_meta_tell(&m->q, BK_META_FAILED, status, reason);
+}
 
-	if (m->batch.status == BK_OK) {
-		bk_meta_tell(&m->q,
-		    m->had_session ? BK_META_NEW_SESSION : BK_META_CONNECTED,
-		    BK_OK, "");
-		m->had_session = true;
-		return;
-	}
-	m->session_due = bk_clock_now() + BK_SECOND;
+static const char *
+batch_reason(struct meta_lmdb *m)
+{
+	static _Thread_local char reason[600];
+	const char *what = bk_status_text(m->batch.status);
+
 	if (m->batch.status == BK_EHELD)
 		(void)snprintf(reason, sizeof(reason), "%s: store held by %s",
 		    m->store->dir, bk_lmdb_holder(m->store));
@@ -225,21 +94,55 @@ session_begun(struct meta_lmdb *m)
 		    "%s: used from another pid namespace", m->store->dir);
 	else
 		(void)snprintf(reason, sizeof(reason), "%s: %s", m->store->dir,
-		    bk_status_text(m->batch.status));
-	bk_meta_tell(&m->q,
-	    m->batch.status == BK_ECONFIG ? BK_META_FAILED : BK_META_CONNECTING,
-	    m->batch.status, reason);
+		    what);
+	return (reason);
+}
+
+/* No session could be begun. On a full disk reading goes on without one. */
+static void
+session_refused(struct meta_lmdb *m)
+{
+	enum bk_status status = m->batch.status;
+
+	m->session_due = bk_clock_now() + SESSION_RETRY;
+	if (m->told_connected)
+		bk_meta_tell(&m->q, BK_META_CONNECTING, status,
+		    batch_reason(m));
+	else if (status == BK_ENOSPACE)
+		bk_lmdb_connected(m, BK_META_CONNECTED);
+	else if (status == BK_ECONFIG || !m->patient)
+		fail(m, status, batch_reason(m));
+	else
+		bk_meta_tell(&m->q, BK_META_CONNECTING, status,
+		    batch_reason(m));
+}
+
+/* There is a session now, or a new one. */
+static void
+session_begun(struct meta_lmdb *m)
+{
+	bk_lmdb_connected(m,
+	    m->had_session ? BK_META_NEW_SESSION : BK_META_CONNECTED);
+	m->had_session = true;
 }
 
 static void
-report_held(struct meta_lmdb *m)
+tell_of_batch(struct meta_lmdb *m)
 {
-	char reason[600];
+	enum bk_status status = m->batch.status;
 
-	(void)snprintf(reason, sizeof(reason), "%s: store held by %s",
-	    m->store->dir, bk_lmdb_holder(m->store));
-	m->held = true;
-	bk_meta_tell(&m->q, BK_META_CONNECTING, BK_EHELD, reason);
+	if (m->store->panic)
+		fail(m, BK_EIO, batch_reason(m));
+	else if (m->batch.open_session && status == BK_OK)
+		session_begun(m);
+	else if (m->batch.open_session)
+		session_refused(m);
+	else if (status == BK_EHELD) {
+		m->told_connected = false;
+		bk_meta_tell(&m->q, BK_META_CONNECTING, status,
+		    batch_reason(m));
+	} else if (!m->told_connected)
+		bk_lmdb_connected(m, BK_META_CONNECTED);
 }
 
 /* Somebody ended our session: begin another. */
@@ -254,23 +157,14 @@ session_lost(struct meta_lmdb *m)
 static void
 batch_done(struct meta_lmdb *m)
 {
-	bool begun = m->batch.open_session;
-
 	m->working = false;
 	bk_meta_enter(&m->q);
-	if (begun)
-		session_begun(m);
-	else if (m->batch.status == BK_EHELD)
-		report_held(m);
-	else if (m->held) {
-		m->held = false;
-		bk_meta_tell(&m->q, BK_META_CONNECTED, BK_OK, "");
-	}
+	tell_of_batch(m);
 	if (!m->q.closed)
 		bk_lmdb_look(m);
 	if (!m->q.closed && m->batch.status == BK_ESESSION)
 		session_lost(m);
-	finish_calls(&m->batch.calls);
+	bk_calls_answer(&m->batch.calls);
 	if (!m->q.closed)
 		bk_lmdb_schedule(m);
 	bk_meta_leave(&m->q);
@@ -356,14 +250,18 @@ pump(void *arg)
 	if (m->working)
 		return;
 	bk_meta_enter(&m->q);
-	if (bk_lmdb_wants_session(m) || m->reap)
+	if (m->read_only && !m->told_connected)
+		bk_lmdb_connected(m, BK_META_CONNECTED);
+	if (m->failed != BK_OK)
+		bk_calls_finish(&m->q.calls, m->failed);
+	else if (bk_lmdb_wants_session(m) || m->reap)
 		start_batch(m);
 	else if (first != NULL && !bk_call_reads(first) && m->read_only)
 		refuse_changes(m);
 	else if (first != NULL && !bk_call_reads(first))
 		start_batch(m);
 	else if (first != NULL)
-		run_reads(m);
+		bk_lmdb_run_reads(m);
 	if (!m->q.closed && !m->working && !STAILQ_EMPTY(&m->q.calls))
 		bk_lmdb_schedule(m);
 	bk_meta_leave(&m->q);
@@ -435,8 +333,9 @@ gone(struct bk_meta_queue *q)
 }
 
 static void
-called(struct bk_meta_queue *q)
+called(struct bk_meta_queue *q, struct bk_call *call)
 {
+	(void)call;
 	bk_lmdb_schedule((struct meta_lmdb *)q);
 }
 
@@ -496,6 +395,7 @@ bk_meta_lmdb_open(struct bk_loop *loop, const struct bk_cluster_uri *uri,
 	m->q.called = called;
 	m->q.gone = gone;
 	m->read_only = config->read_only;
+	m->patient = config->connect_timeout == BK_FOREVER;
 	STAILQ_INIT(&m->reading);
 	STAILQ_INIT(&m->batch.calls);
 	bk_watches_init(&m->watches);

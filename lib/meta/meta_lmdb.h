@@ -1,6 +1,7 @@
 /*
  * meta_lmdb.h - what the files of the embedded store share: meta_lmdb.c has
- * the queue of calls, lmdb_watch.c what others change and who is gone.
+ * the queue of calls, lmdb_read.c answers reads, lmdb_batch.c makes changes,
+ * lmdb_watch.c sees what others change and who is gone.
  */
 #ifndef BK_META_LMDB_H
 #define BK_META_LMDB_H
@@ -13,6 +14,9 @@ struct meta_lmdb {
 	struct bk_meta_queue q;
 	struct bk_lmdb *store;
 	bool read_only;
+	bool patient;          /* try for ever to begin the first session */
+	enum bk_status failed; /* BK_OK, or why for good */
+	bool told_connected;   /* the last that was told */
 
 	struct bk_calls reading; /* reads being answered */
 	struct bk_lmdb_batch batch;
@@ -21,7 +25,6 @@ struct meta_lmdb {
 	bool scheduled;
 	int64_t give_up; /* when the lock has been waited for enough */
 	struct bk_timer *retry;
-	bool held; /* the lock was not had last time */
 
 	struct bk_lmdb_session session;
 	bool had_session;
@@ -44,6 +47,10 @@ struct meta_lmdb {
 /* meta_lmdb.c */
 void bk_lmdb_schedule(struct meta_lmdb *m);
 void bk_lmdb_deliver_events(struct meta_lmdb *m);
+void bk_lmdb_connected(struct meta_lmdb *m, enum bk_meta_state state);
+
+/* lmdb_read.c: answer the reads at the head of the queue. */
+void bk_lmdb_run_reads(struct meta_lmdb *m);
 
 /* lmdb_watch.c */
 

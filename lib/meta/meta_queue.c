@@ -50,7 +50,7 @@ enqueue(struct bk_meta *m, struct bk_call *call, bk_meta_cb *cb, void *arg)
 		return;
 	}
 	STAILQ_INSERT_TAIL(&q->calls, call, next);
-	q->called(q);
+	q->called(q, call);
 }
 
 static void

@@ -16,8 +16,8 @@ struct bk_meta_queue {
 	struct bk_pauses pauses;
 	bool closed;    /* nothing more is called back */
 	unsigned depth; /* of callbacks being called */
-	/* There is a new call in calls. */
-	void (*called)(struct bk_meta_queue *q);
+	/* There is a new call at the end of calls. */
+	void (*called)(struct bk_meta_queue *q, struct bk_call *call);
 	/* Closed, and no callback runs any more: free it. */
 	void (*gone)(struct bk_meta_queue *q);
 };

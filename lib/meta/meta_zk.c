@@ -28,10 +28,9 @@ bk_zk_deliver_events(struct meta_zk *m)
 
 /* A call may wait for a connection as long as a session may. */
 static void
-called(struct bk_meta_queue *q)
+called(struct bk_meta_queue *q, struct bk_call *call)
 {
 	struct meta_zk *m = (struct meta_zk *)q;
-	struct bk_call *call = STAILQ_LAST(&q->calls, bk_call, next);
 	int64_t now = bk_clock_now();
 
 	call->deadline = now + m->session_timeout;

@@ -1,7 +1,7 @@
 /*
  * meta_zk.h - what the files of the ZooKeeper store share: meta_zk.c has the
- * calls, zk_request.c hands them to ZooKeeper's C client, zk_drive.c drives
- * that and follows its session.
+ * calls, zk_request.c hands them to ZooKeeper's C client, zk_answer.c takes
+ * them back, zk_drive.c drives the client, zk_session.c has its session.
  */
 #ifndef BK_META_ZK_H
 #define BK_META_ZK_H
@@ -70,10 +70,27 @@ void bk_zk_deliver_events(struct meta_zk *m);
 
 /* zk_drive.c */
 
-/* Begin: resolve, then connect. BK_OK or ENOMEM. */
-enum bk_status bk_zk_start(struct meta_zk *m, const char *hosts);
 /* Drive the client at the end of this turn. */
 void bk_zk_schedule(struct meta_zk *m);
+/* Nothing more of that. */
+void bk_zk_unschedule(struct meta_zk *m);
+/* The client's time limit is over. */
+void bk_zk_drive_timer(void *arg);
+/* The loop watches the client's socket no more. */
+void bk_zk_forget_fd(struct meta_zk *m);
+/* Whether there is a client to be driven. */
+bool bk_zk_usable(const struct meta_zk *m);
+
+/* zk_session.c */
+
+/* Begin: resolve, then connect. BK_OK or ENOMEM. */
+enum bk_status bk_zk_start(struct meta_zk *m, const char *hosts);
+/* Follow the client's state; it has returned. */
+void bk_zk_follow(struct meta_zk *m);
+/* The session has expired: begin another. */
+void bk_zk_renew(struct meta_zk *m);
+/* An attempt failed: if none ever succeeded, see why. */
+void bk_zk_ask_why(struct meta_zk *m);
 /* End for good; calls get status. */
 void bk_zk_fail(struct meta_zk *m, enum bk_status status, const char *reason);
 /* The session ends here. Not from within the client. */
@@ -91,9 +108,5 @@ void bk_zk_expire_calls(struct meta_zk *m, int64_t now);
 void bk_zk_fail_changes(struct meta_zk *m, enum bk_status status);
 /* The first request of a connection: does the server serve us? */
 void bk_zk_ask(struct meta_zk *m);
-/* A watcher for the client; its context is the store. */
-void bk_zk_watcher(zhandle_t *zh, int type, int state, const char *path,
-    void *ctx);
-enum bk_status bk_zk_status(int rc);
 
 #endif

@@ -70,11 +70,14 @@ found(struct bk_zk_probe *p, enum bk_status status, const char *text)
 {
 	uint16_t port;
 	const char *name = bk_zk_hosts_name(p->hosts, p->next, &port);
+	bool v6;
 
 	if (p->status == BK_OK || status == BK_ETLS) {
 		p->status = status;
-		(void)snprintf(p->reason, sizeof(p->reason), "%s:%u: %s", name,
-		    (unsigned)port, text);
+		v6 = strchr(name, ':') != NULL;
+		(void)snprintf(p->reason, sizeof(p->reason),
+		    v6 ? "[%s]:%u: %s" : "%s:%u: %s", name, (unsigned)port,
+		    text);
 	}
 	p->next++;
 	look_at_next(p);

@@ -86,13 +86,12 @@ meta_await(struct meta_client *c, const bool *done)
 
 /* The loop has to turn for a number to change. */
 static bool
-turn_until(struct meta_client *c, const size_t *events, const unsigned *states,
-    size_t n)
+turn_until(struct meta_client *c, const size_t *number, size_t n)
 {
 	int64_t deadline = bk_clock_now() + META_LIMIT;
 	const bool never = false;
 
-	while ((events != NULL ? *events : *states) < n) {
+	while (*number < n) {
 		if (bk_clock_now() > deadline)
 			return (false);
 		(void)bk_loop_run_until(c->loop, &never,
@@ -104,14 +103,13 @@ turn_until(struct meta_client *c, const size_t *events, const unsigned *states,
 bool
 meta_await_events(struct meta_client *c, size_t n)
 {
-	return (turn_until(c, &c->nevents, NULL, n));
+	return (turn_until(c, &c->nevents, n));
 }
 
 bool
-meta_await_state(struct meta_client *c, enum bk_meta_state state,
-    unsigned times)
+meta_await_state(struct meta_client *c, enum bk_meta_state state, size_t times)
 {
-	return (turn_until(c, NULL, &c->nstates[state], times));
+	return (turn_until(c, &c->nstates[state], times));
 }
 
 /* Watches. */

@@ -42,7 +42,7 @@ struct meta_client {
 	enum bk_meta_state state; /* the last that was told */
 	enum bk_status state_status;
 	char reason[512];
-	unsigned nstates[BK_META_FAILED + 1]; /* how often each was told */
+	size_t nstates[BK_META_FAILED + 1]; /* how often each was told */
 
 	struct meta_event events[META_EVENTS];
 	size_t nevents;
@@ -59,7 +59,7 @@ void meta_answer_fini(struct meta_answer *a);
 /* Run the loop until a number is reached. */
 bool meta_await_events(struct meta_client *c, size_t n);
 bool meta_await_state(struct meta_client *c, enum bk_meta_state state,
-    unsigned times);
+    size_t times);
 bool meta_await(struct meta_client *c, const bool *done);
 
 /* A watch that keeps its events in the client. */

@@ -232,6 +232,34 @@ stopped_writer(const struct bk_meta_config *how)
 	meta_client_close(&c);
 }
 
+/* The same for one who comes only then. */
+static void
+held_at_start(void)
+{
+	const char *cluster = new_cluster();
+	const char *args[] = {"stop", cluster, NULL};
+	const struct bk_meta_config patient = {.connect_timeout = BK_FOREVER};
+	struct meta_client c, d;
+	pid_t pid;
+
+	open_with(&c, cluster, &config);
+	meta_client_close(&c);
+	pid = meta_spawn(args);
+	is_int(waitpid(pid, NULL, WUNTRACED), pid, "a writer is stopped");
+	meta_client_open(&c, loop, cluster, &config);
+	meta_client_open(&d, loop, cluster, &patient);
+	ok(meta_await_state(&c, BK_META_FAILED, 1), "a tool gives up");
+	is_int(c.state_status, BK_EHELD, "as it is held");
+	ok(strstr(c.reason, "(stopped)") != NULL, "and by whom");
+	is_int(meta_sync(&c), BK_EHELD, "its calls end so");
+	meta_client_close(&c);
+	is_int(meta_pause(&d, 0), BK_OK, "a daemon waits");
+	meta_kill(pid, SIGKILL);
+	ok(meta_await_state(&d, BK_META_CONNECTED, 1), "till it is free");
+	is_int(d.nstates[BK_META_FAILED], 0, "and does not give up");
+	meta_client_close(&d);
+}
+
 /* Four processes add one by one, and are killed; every number that was
  * acknowledged has been counted. */
 static void
@@ -341,6 +369,7 @@ reaping(void)
 	is_int(meta_exists(&c, "/held", BK_NO_WATCH), BK_ENONODE,
 	    "who only reads is not shown the dead either");
 	is_int(bk_meta_session(c.meta), 0, "and has no session");
+	is_int(c.state, BK_META_CONNECTED, "though it is in touch");
 	is_int(meta_create(&c, "/x", "", BK_NODE_PERSISTENT), BK_EINVAL,
 	    "nor writes");
 	meta_client_close(&c);
@@ -710,6 +739,7 @@ main(int argc, char **argv)
 	foreign();
 	stopped_writer(&config);
 	stopped_writer(&threaded);
+	held_at_start();
 	killed_writers();
 	ended_session(&config);
 	ended_session(&threaded);
