@@ -355,10 +355,11 @@ ledgers_lac(const struct ledgers *t, const struct ledger *l)
 static void
 put_lac(struct ledgers *t, struct ledger *l, int64_t lac)
 {
-	int64_t gap = l->last_entry - lac;
 	struct ledger_more *more;
+	int64_t gap;
 
-	if (gap > INT32_MIN && gap <= INT32_MAX) {
+	if (!__builtin_sub_overflow(l->last_entry, lac, &gap) &&
+	    gap > INT32_MIN && gap <= INT32_MAX) {
 		l->lac_gap = (int32_t)gap;
 		return;
 	}

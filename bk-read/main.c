@@ -77,6 +77,7 @@ main(int argc, char **argv)
 	r.left = o.count;
 	r.stop = o.count == 0;
 	code = read_sources(&r);
+	r.over = true;
 	bk_session_close(r.s);
 	return (code);
 }

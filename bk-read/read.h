@@ -79,6 +79,7 @@ struct reading {
 	bool gap;                 /* entries are gone: exit 1 in the end */
 	bool stop;                /* enough, or output failed */
 	bool waiting;             /* for the turn's answer */
+	bool over;                /* answers that still come are not wanted */
 	enum bk_status status;
 };
 

@@ -32,6 +32,8 @@ reading_done(void *arg, enum bk_status status)
 {
 	struct reading *r = arg;
 
+	if (r->over)
+		return;
 	r->status = status;
 	r->waiting = false;
 	bk_loop_stop(r->s->loop);

@@ -20,6 +20,10 @@ feed() {
 	) | bk-add -E 3 -W 3 -A 2 "$@" "$name"
 }
 
+all_listed() {
+	[ "$(bk-ledger bookies | grep -c writable)" -eq 3 ]
+}
+
 # One round: bk-add in the background, one bookie killed and started again.
 # $1 is how long to wait before the kill, in milliseconds.
 kill_once() {
@@ -33,7 +37,9 @@ kill_once() {
 	new_cluster
 	start_bookies 3
 	for round in $(seq 50); do
+		wait_until 20 all_listed
 		start add feed "load$round" -o '%s\n'
+		wait_until 20 test -s add.out
 		kill_once $((RANDOM % 300))
 		touch enough
 		await add
@@ -50,6 +56,7 @@ kill_once() {
 	seq 20000000 >numbers
 	for round in $(seq 10); do
 		start add bk-add -E 3 -W 3 -A 2 -o '%e %s\n' "w$round" numbers
+		wait_until 20 test -s add.out
 		sleep "$(printf '0.%03d' $((RANDOM % 400)))"
 		stop add KILL
 		bk-ledger close "w$round" >/dev/null

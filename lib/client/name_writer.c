@@ -390,7 +390,7 @@ new_settings(const struct bk_name_writer *w)
 	struct bk_chain c;
 
 	memset(&c, 0, sizeof(c));
-	c.state = BK_CHAIN_ENDED;
+	c.state = BK_CHAIN_WRITING;
 	c.ensemble_size = w->params.ensemble_size;
 	c.write_quorum = w->params.write_quorum;
 	c.ack_quorum = w->params.ack_quorum;

@@ -192,16 +192,10 @@ journal_fixture_put(struct journal_fixture *f, const char *text, size_t len)
 }
 
 void
-journal_fixture_run_for(struct journal_fixture *f, int64_t ns)
-{
-	f->event = false;
-	(void)bk_loop_run_until(f->loop, &f->event, bk_clock_now() + ns);
-}
-
-void
 journal_fixture_run(struct journal_fixture *f)
 {
-	journal_fixture_run_for(f, LIMIT);
+	f->event = false;
+	(void)bk_loop_run_until(f->loop, &f->event, bk_clock_now() + LIMIT);
 }
 
 bool

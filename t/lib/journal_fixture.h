@@ -53,9 +53,8 @@ uint64_t journal_fixture_add(struct journal_fixture *f, const char *text,
 /* End a turn and run the loop until the position is synced; false after
  * failed(), or 10 s. */
 bool journal_fixture_wait(struct journal_fixture *f, uint64_t position);
-/* Run the loop until there is an event, or for a time at most. */
+/* Run the loop until there is an event. */
 void journal_fixture_run(struct journal_fixture *f);
-void journal_fixture_run_for(struct journal_fixture *f, int64_t ns);
 
 /* Segments in a directory, in order of epochs: to be freed with
  * segment_list_free(). */
