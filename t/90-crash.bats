@@ -38,6 +38,7 @@ kill_once() {
 	start_bookies 3
 	for round in $(seq 50); do
 		wait_until 20 all_listed
+		rm -f add.out
 		start add feed "load$round" -o '%s\n'
 		wait_until 20 test -s add.out
 		kill_once $((RANDOM % 300))
@@ -55,6 +56,7 @@ kill_once() {
 	start_bookies 3
 	seq 20000000 >numbers
 	for round in $(seq 10); do
+		rm -f add.out
 		start add bk-add -E 3 -W 3 -A 2 -o '%e %s\n' "w$round" numbers
 		wait_until 20 test -s add.out
 		sleep "$(printf '0.%03d' $((RANDOM % 400)))"
