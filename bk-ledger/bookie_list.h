@@ -15,7 +15,7 @@ struct bookie_item {
 	bool refused;        /* no connection */
 	int64_t total, free; /* bytes; -1 unknown */
 	int64_t pid;         /* 0 unknown */
-	char address[320];   /* "host:port", "unix:PATH", "" */
+	char address[1100];  /* "host:port", "unix:PATH", "" */
 };
 
 struct bookie_list {
