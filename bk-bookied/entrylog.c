@@ -6,7 +6,7 @@
  * extents see extent.c
  * block   magic 4, sum of the rest 4, log 4, offset 4, length 4, count 4, then
  *         states, see state.c
- * end     a block without states
+ * end     a block without states, but with the position 8
  *
  * All sums but the head's start from the seed, a random number, so that no
  * entry's bytes can pass for an extent. What was written is sent to the disk
@@ -30,6 +30,8 @@
 #define BLOCK_MAGIC 0x424b7331U /* "BKs1" */
 #define BLOCK_HEAD 24
 #define BLOCK_MAX 65536
+#define POSITION_SIZE 8
+#define END_SIZE (BLOCK_HEAD + POSITION_SIZE)
 #define STEP (1024 * 1024)
 #define STEPS_BEHIND 4 /* steps that may be on their way to disk */
 
@@ -146,7 +148,7 @@ make_room(struct entrylog *w, size_t len)
 {
 	uint8_t *grown;
 
-	if (w->written + w->used + len > ENTRYLOG_MAX - BLOCK_HEAD) {
+	if (w->written + w->used + len > ENTRYLOG_MAX - END_SIZE) {
 		errno = EFBIG;
 		return (-1);
 	}
@@ -237,15 +239,17 @@ make_durable(struct entrylog *w)
 }
 
 int
-entrylog_finish(struct entrylog *w, uint64_t *bytes)
+entrylog_finish(struct entrylog *w, uint64_t position, uint64_t *bytes)
 {
 	if (w->block_states > 0)
 		end_block(w);
-	if (make_room(w, BLOCK_HEAD) == -1) {
+	if (make_room(w, END_SIZE) == -1) {
 		entrylog_abort(w);
 		return (-1);
 	}
 	begin_block(w);
+	bk_be64_put(w->buffer + w->used, position);
+	w->used += POSITION_SIZE;
 	end_block(w);
 	if (step(w) == -1 || make_durable(w) == -1) {
 		entrylog_abort(w);
@@ -321,27 +325,27 @@ damaged(void)
 }
 
 static int
-scan_extent(struct window *v, uint64_t *offset, struct bk_bytes bytes,
-    const struct entrylog_scan *scan)
+scan_extent(struct window *v, struct bk_bytes bytes, struct entrylog_scan *scan)
 {
-	struct record record = {.log = v->number, .offset = (uint32_t)*offset};
+	struct record record = {.log = v->number,
+	    .offset = (uint32_t)scan->offset};
 
 	if (bytes.len < EXTENT_HEAD || !extent_peek(bytes.data, &record))
 		return (damaged());
-	if (window_at(v, *offset, record.length, &bytes) == -1)
+	if (window_at(v, scan->offset, record.length, &bytes) == -1)
 		return (-1);
 	bytes.len = record.length;
 	if (!extent_check(bytes, v->seed, &record))
 		return (damaged());
-	*offset += record.length;
+	scan->offset += record.length;
 	errno = ECANCELED;
 	return (scan->extent(scan->arg, &record) ? 0 : -1);
 }
 
-/* The states of a block, and how many there are. */
+/* The content of a block, and how many states there are. */
 static int
 check_block(struct window *v, uint64_t offset, struct bk_bytes bytes,
-    struct bk_bytes *states, uint32_t *n)
+    struct bk_bytes *content, uint32_t *n)
 {
 	uint32_t len = bk_be32_get(bytes.data + 16);
 
@@ -355,71 +359,84 @@ check_block(struct window *v, uint64_t offset, struct bk_bytes bytes,
 	    mix_sum(v->seed, bytes.data + 8, len - 8))
 		return (damaged());
 	*n = bk_be32_get(bytes.data + 20);
-	states->data = bytes.data + BLOCK_HEAD;
-	states->len = len - BLOCK_HEAD;
+	content->data = bytes.data + BLOCK_HEAD;
+	content->len = len - BLOCK_HEAD;
 	return (0);
 }
 
 static int
-scan_block(struct window *v, uint64_t *offset, struct bk_bytes bytes,
-    const struct entrylog_scan *scan, bool *end)
+scan_states(struct bk_cursor *r, uint32_t n, const struct entrylog_scan *scan)
 {
 	struct ledger_state state;
-	struct bk_bytes states, encoded;
-	struct bk_cursor r;
-	uint32_t n;
+	struct bk_bytes encoded;
 
-	if (check_block(v, *offset, bytes, &states, &n) == -1)
-		return (-1);
-	*offset += BLOCK_HEAD + states.len;
-	*end = n == 0;
-	bk_cursor_init(&r, states.data, states.len);
 	for (; n > 0; n--) {
-		encoded.data = r.p;
-		if (!state_decode(&r, &state))
+		encoded.data = r->p;
+		if (!state_decode(r, &state))
 			return (damaged());
-		encoded.len = (size_t)(r.p - encoded.data);
+		encoded.len = (size_t)(r->p - encoded.data);
 		errno = ECANCELED;
-		if (!scan->state(scan->arg, &state, encoded))
+		if (!scan->state(scan->arg, encoded))
 			return (-1);
 	}
-	return (bk_cursor_done(&r) ? 0 : damaged());
+	return (0);
 }
 
 static int
-scan_all(struct window *v, const struct entrylog_scan *scan, uint64_t *offset)
+scan_block(struct window *v, struct bk_bytes bytes, struct entrylog_scan *scan,
+    bool *end)
+{
+	struct bk_bytes content;
+	struct bk_cursor r;
+	uint32_t n;
+
+	if (check_block(v, scan->offset, bytes, &content, &n) == -1)
+		return (-1);
+	bk_cursor_init(&r, content.data, content.len);
+	if (scan_states(&r, n, scan) == -1)
+		return (-1);
+	*end = n == 0;
+	if (*end)
+		scan->position = bk_cursor_u64(&r);
+	if (!bk_cursor_done(&r))
+		return (damaged());
+	scan->offset += BLOCK_HEAD + content.len;
+	return (0);
+}
+
+static int
+scan_all(struct window *v, struct entrylog_scan *scan)
 {
 	struct bk_bytes bytes;
 	bool end = false;
 	int r = 0;
 
 	while (r == 0 && !end) {
-		r = window_at(v, *offset, BLOCK_HEAD, &bytes);
+		r = window_at(v, scan->offset, BLOCK_HEAD, &bytes);
 		if (r == -1)
 			break;
 		if (bk_be32_get(bytes.data) == BLOCK_MAGIC)
-			r = scan_block(v, offset, bytes, scan, &end);
+			r = scan_block(v, bytes, scan, &end);
 		else
-			r = scan_extent(v, offset, bytes, scan);
+			r = scan_extent(v, bytes, scan);
 	}
 	return (r);
 }
 
 int
-entrylog_scan(int fd, uint32_t number, const struct entrylog_scan *scan,
-    uint64_t *offset)
+entrylog_scan(int fd, uint32_t number, struct entrylog_scan *scan)
 {
 	struct window v = {.fd = fd, .number = number};
 	int r = -1;
 
-	*offset = 0;
+	scan->offset = 0;
+	scan->position = 0;
 	if (entrylog_head(fd, number, &v.seed) == -1)
 		return (-1);
+	scan->offset = ENTRYLOG_HEAD;
 	v.data = malloc(WINDOW);
-	if (v.data != NULL) {
-		*offset = ENTRYLOG_HEAD;
-		r = scan_all(&v, scan, offset);
-	}
+	if (v.data != NULL)
+		r = scan_all(&v, scan);
 	free(v.data);
 	return (r);
 }

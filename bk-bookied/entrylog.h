@@ -30,9 +30,10 @@ int entrylog_extent(struct entrylog *w, const struct extent_item *items,
     size_t n, size_t size, struct record *record);
 /* Append the encoded state of a ledger; no extent may follow. */
 int entrylog_state(struct entrylog *w, struct bk_bytes state);
-/* End it, make it durable under its name, free it; bytes is its size. -1 with
- * errno set: then it was given up. */
-int entrylog_finish(struct entrylog *w, uint64_t *bytes);
+/* End it, make it durable under its name, free it; position: with it and older
+ * logs the journal up to there is safe; bytes is its size. -1 with errno set:
+ * then it was given up. */
+int entrylog_finish(struct entrylog *w, uint64_t position, uint64_t *bytes);
 
 /* Check the head of a log and tell its seed: 0, or -1 with errno EBADMSG, or
  * ENOTSUP if the version is newer. */
@@ -41,13 +42,13 @@ int entrylog_head(int fd, uint32_t number, uint32_t *seed);
 /* What a scan finds, in order; a false return ends it with ECANCELED. */
 struct entrylog_scan {
 	bool (*extent)(void *arg, const struct record *record);
-	bool (*state)(void *arg, const struct ledger_state *state,
-	    struct bk_bytes encoded);
+	bool (*state)(void *arg, struct bk_bytes encoded);
 	void *arg;
+	uint64_t offset;   /* how far it was read */
+	uint64_t position; /* as given to entrylog_finish(), 0 until the end */
 };
 /* Read a whole log, every byte checked. 0, or -1 with errno: EBADMSG if it is
- * damaged, *offset telling from where on nothing was read. */
-int entrylog_scan(int fd, uint32_t number, const struct entrylog_scan *scan,
-    uint64_t *offset);
+ * damaged from offset on. */
+int entrylog_scan(int fd, uint32_t number, struct entrylog_scan *scan);
 
 #endif

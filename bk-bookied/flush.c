@@ -112,11 +112,11 @@ write_states(struct flush *f)
 }
 
 static int
-finish(struct flush *f, struct flushed *flushed)
+finish(struct flush *f, uint64_t position, struct flushed *flushed)
 {
 	int r;
 
-	r = entrylog_finish(f->log, &flushed->log_bytes);
+	r = entrylog_finish(f->log, position, &flushed->log_bytes);
 	f->log = NULL;
 	if (r == -1)
 		return (-1);
@@ -143,7 +143,7 @@ flush_memtable(const struct memtable *m, const char *dir, uint64_t position,
 		    count_ledgers(items, n));
 	if (f.index != NULL && write_entries(&f, items, n) == 0 &&
 	    write_states(&f) == 0)
-		r = finish(&f, flushed);
+		r = finish(&f, position, flushed);
 	entrylog_abort(f.log);
 	index_writer_abort(f.index);
 	free(f.items);

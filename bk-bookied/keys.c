@@ -1,20 +1,11 @@
 /* keys.c - a hash of keys by their bytes, and an array of them by number. */
 #include "bk-bookied/keys.h"
 
+#include "bk-bookied/hash.h"
+
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-
-static unsigned keyed_hash(const void *data, size_t len);
-
-/* The table of uthash, made safe against chosen keys and lack of memory. */
-#define HASH_FUNCTION(data, len, hash) \
-	do { \
-		(hash) = keyed_hash((data), (len)); \
-	} while (0)
-#define HASH_NONFATAL_OOM 1
-#define uthash_nonfatal_oom(elt) ((elt)->lost = true)
-#include <uthash.h>
 
 struct key {
 	UT_hash_handle hh;
@@ -34,20 +25,6 @@ struct keys {
 	uint32_t nunused;
 };
 
-static uint8_t hash_key[crypto_shorthash_KEYBYTES]; /* one a process */
-static bool hash_key_drawn;
-
-static unsigned
-keyed_hash(const void *data, size_t len)
-{
-	uint8_t out[crypto_shorthash_BYTES];
-	unsigned hash;
-
-	crypto_shorthash(out, data, len, hash_key);
-	memcpy(&hash, out, sizeof(hash));
-	return (hash);
-}
-
 struct keys *
 keys_new(void)
 {
@@ -55,9 +32,6 @@ keys_new(void)
 
 	if (k == NULL)
 		return (NULL);
-	if (!hash_key_drawn)
-		crypto_shorthash_keygen(hash_key);
-	hash_key_drawn = true;
 	k->n = 1;
 	return (k);
 }
@@ -125,7 +99,7 @@ add(struct keys *k, struct bk_bytes bytes)
 uint32_t
 keys_take(struct keys *k, struct bk_bytes bytes)
 {
-	const uint8_t *data = bytes.len > 0 ? bytes.data : hash_key;
+	const void *data = bytes.len > 0 ? (const void *)bytes.data : "";
 	struct key *key;
 
 	HASH_FIND(hh, k->table, data, bytes.len, key);

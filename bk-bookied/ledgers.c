@@ -298,6 +298,13 @@ ledgers_set_key(struct ledgers *t, struct ledger *l, struct bk_bytes key)
 	return (0);
 }
 
+void
+ledgers_drop_key(struct ledgers *t, struct ledger *l)
+{
+	keys_drop(t->keys, l->key);
+	l->key = 0;
+}
+
 struct ledger_more *
 ledgers_more(const struct ledgers *t, const struct ledger *l)
 {

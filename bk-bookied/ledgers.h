@@ -8,13 +8,13 @@
 #ifndef BOOKIE_LEDGERS_H
 #define BOOKIE_LEDGERS_H
 
+#include "bk-bookied/hash.h"
 #include "bk-bookied/keys.h"
 #include "sums/digest.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <uthash.h>
 
 /*
  * One ledger. A ledger that is "gone" was removed: it is kept until nothing of
@@ -75,6 +75,7 @@ struct keys *ledgers_keys(const struct ledgers *t);
 /* Give the ledger this key in place of the one it had; -1 when out of memory
  * and nothing changed. */
 int ledgers_set_key(struct ledgers *t, struct ledger *l, struct bk_bytes key);
+void ledgers_drop_key(struct ledgers *t, struct ledger *l);
 
 /* The rest of a ledger: NULL if it has none; made empty (with lac -1) if it
  * has none, or NULL with errno ENOMEM. */

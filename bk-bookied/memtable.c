@@ -409,13 +409,16 @@ memtable_put(struct memtable *m, const struct memtable_place *place,
 }
 
 int
+memtable_prepare_state(struct memtable *m, size_t len)
+{
+	return (reserve(m, cell_size((uint32_t)len)));
+}
+
+void
 memtable_put_state(struct memtable *m, struct bk_bytes state)
 {
-	if (reserve(m, cell_size((uint32_t)state.len)) == -1)
-		return (-1);
 	(void)cell_new(m, state, CELL_STATE, 0);
 	m->nstates++;
-	return (0);
 }
 
 static struct bk_bytes

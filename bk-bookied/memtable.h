@@ -61,8 +61,10 @@ enum memtable_room memtable_prepare(struct memtable *m, int64_t ledger_id,
  * id. previous is the ledger's newest reference before. Returns its own. */
 uint32_t memtable_put(struct memtable *m, const struct memtable_place *place,
     struct bk_bytes entry, uint32_t previous);
-/* Put the encoded state of a ledger (state.h): -1 when out of memory. */
-int memtable_put_state(struct memtable *m, struct bk_bytes state);
+/* Make sure that one state of len bytes can be put; -1 when out of memory. */
+int memtable_prepare_state(struct memtable *m, size_t len);
+/* Put the encoded state of a ledger (state.h), prepared just before. */
+void memtable_put_state(struct memtable *m, struct bk_bytes state);
 
 /* An entry; data NULL if it is not here. */
 struct bk_bytes memtable_find(const struct memtable *m, int64_t ledger_id,

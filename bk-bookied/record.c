@@ -54,8 +54,8 @@ record_compare(const struct record *a, const struct record *b)
 	if (a->first != b->first)
 		return (a->first < b->first ? -1 : 1);
 	if (a->log != b->log)
-		return (a->log < b->log ? -1 : 1);
+		return (a->log > b->log ? -1 : 1);
 	if (a->offset != b->offset)
-		return (a->offset < b->offset ? -1 : 1);
+		return (a->offset > b->offset ? -1 : 1);
 	return (0);
 }

@@ -36,7 +36,7 @@ record_is_dense(const struct record *r)
 	return ((uint64_t)(r->last - r->first) + 1 == r->count);
 }
 
-/* Order of records in an index file: ledger, first, then age, oldest first. */
+/* Order of records in an index file: ledger, first, then age, newest first. */
 int record_compare(const struct record *a, const struct record *b);
 
 #endif

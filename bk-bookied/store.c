@@ -1,22 +1,96 @@
-/*
- * store.c - the store as a whole: opening, closing, mode, and what is known
- * without a look at the disk.
- *
- * The normal start: lock the directories, load the index files into the table
- * of ledgers, replay the journal into a memtable. After a clean end there is
- * nothing to replay; after any other the same steps are enough.
- */
+/* store.c - the store opened and closed, and what is known of it. */
 #include "bk-bookied/store_internal.h"
 
+#include "base/log.h"
+
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define SEGMENT_MIN ((size_t)1024 * 1024)
+#define MEMTABLE_MIN ((size_t)256 * 1024)
+#define MEMTABLE_MAX ((size_t)1024 * 1024 * 1024)
+#define JOURNAL_MIN ((size_t)1024 * 1024)
+
+static _Thread_local char why_text[STORE_WHY];
+
+int64_t
+store_wall_clock(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	return (ts.tv_sec);
+}
+
+/* Events. */
 
 static void
-on_synced(void *arg, uint64_t position)
+turn_end(void *arg)
+{
+	struct store *s = arg;
+
+	s->turn_asked = false;
+	journal_turn_end(s->journal);
+}
+
+void
+store_turn(struct store *s)
+{
+	if (s->turn_asked)
+		return;
+	if (bk_loop_later(s->loop, turn_end, s) == 0)
+		s->turn_asked = true;
+	else
+		turn_end(s);
+}
+
+void
+store_room(struct store *s)
+{
+	if (!s->wants_room || s->is_closing)
+		return;
+	s->wants_room = false;
+	s->events.room(s->arg);
+}
+
+/* Why changes are refused for lack of space; NULL if they are not. */
+static const char *
+why_full(const struct store *s)
+{
+	if (space_readonly(s->space))
+		return (space_why(s->space));
+	return (journal_full(s->journal) ? "no room for the journal" : NULL);
+}
+
+void
+store_mode(struct store *s)
+{
+	const char *why;
+
+	if (s->is_closing)
+		return;
+	why = why_full(s);
+	if ((why != NULL) == s->was_full)
+		return;
+	s->was_full = why != NULL;
+	s->events.mode(s->arg, s->was_full || s->is_readonly,
+	    why != NULL ? why : "there is room again");
+}
+
+void
+store_failed(struct store *s, const char *what)
+{
+	if (s->has_failed || s->is_closing)
+		return;
+	s->has_failed = true;
+	s->events.failed(s->arg, what);
+}
+
+static void
+synced(void *arg, uint64_t position)
 {
 	struct store *s = arg;
 
@@ -24,157 +98,216 @@ on_synced(void *arg, uint64_t position)
 }
 
 static void
-on_failed(void *arg, const char *what)
+journal_failed(void *arg, const char *what)
 {
-	store_fail(arg, what);
+	store_failed(arg, what);
 }
 
 static void
-on_room(void *arg)
+journal_room(void *arg)
+{
+	store_mode(arg);
+	store_room(arg);
+}
+
+/* The disks were looked at, as they are from time to time. */
+static void
+space_looked(void *arg)
 {
 	struct store *s = arg;
 
-	if (!s->wants_room)
+	/* While the store opens, there is nobody to tell. */
+	if (s->reads == NULL)
 		return;
-	s->wants_room = false;
-	s->events.room(s->arg);
+	store_mode(s);
+	store_room(s);
 }
 
-static const struct journal_events journal_events = {.synced = on_synced,
-    .failed = on_failed,
-    .room = on_room};
+/* Opening. */
+
+static enum bk_status
+no_memory(void)
+{
+	(void)snprintf(why_text, sizeof(why_text), "out of memory");
+	return (BK_ENOMEM);
+}
+
+static int
+copy_dirs(struct store *s, const struct store_config *c)
+{
+	const char *dir;
+
+	s->ndirs = c->nledger_dirs + c->njournal_dirs;
+	s->dirs = calloc(s->ndirs, sizeof(char *));
+	if (s->dirs == NULL)
+		return (-1);
+	for (size_t i = 0; i < s->ndirs; i++) {
+		dir = i < c->nledger_dirs ?
+		    c->ledger_dirs[i] :
+		    c->journal_dirs[i - c->nledger_dirs];
+		s->dirs[i] = strdup(dir);
+		if (s->dirs[i] == NULL)
+			return (-1);
+	}
+	return (0);
+}
+
+static enum bk_status
+open_space(struct store *s, const struct store_config *c)
+{
+	struct space_config config = {
+	    .ledger_dirs = (const char *const *)s->dirs,
+	    .nledger_dirs = c->nledger_dirs,
+	    .journal_dirs = (const char *const *)s->dirs + c->nledger_dirs,
+	    .njournal_dirs = c->njournal_dirs,
+	    .ballast_bytes = c->ballast_bytes,
+	    .flush_bytes = s->memtable_bytes,
+	    .high_mark = c->high_mark,
+	    .low_mark = c->low_mark,
+	};
+
+	return (space_open(s->loop, &config, space_looked, s, &s->space,
+	    why_text, sizeof(why_text)));
+}
+
+/* What needs nothing but memory. */
+static int
+make_parts(struct store *s)
+{
+	s->ledgers = ledgers_new();
+	s->pool = memtable_pool_new();
+	s->logs = logs_new();
+	s->writer = worker_new(s->loop);
+	s->reader = worker_new(s->loop);
+	s->flush = store_flush_new(s);
+	s->tidy = store_tidy_new(s);
+	return (s->ledgers != NULL && s->pool != NULL && s->logs != NULL &&
+		    s->writer != NULL && s->reader != NULL &&
+		    s->flush != NULL && s->tidy != NULL ?
+		0 :
+		-1);
+}
+
+/* The greatest journal position that is safe in files. */
+static uint64_t
+safe_position(const struct store *s)
+{
+	uint64_t position = 0;
+
+	for (size_t i = 0; i < s->set->n; i++)
+		if (index_position(s->set->files[i]) > position)
+			position = index_position(s->set->files[i]);
+	return (position);
+}
+
+static enum bk_status
+open_journal(struct store *s, const struct store_config *c,
+    struct journal_found *found)
+{
+	static const struct journal_events events = {synced, journal_failed,
+	    journal_room};
+	struct journal_config config = {
+	    .dirs = (const char *const *)s->dirs + c->nledger_dirs,
+	    .ndirs = c->njournal_dirs,
+	    .segment_min = JOURNAL_MIN,
+	    .segment_max = c->journal_max,
+	    .checkpoint = safe_position(s),
+	    .accept_damage = c->accept_damage,
+	};
+	struct journal *journal = NULL;
+	enum bk_status status;
+	const char *why = NULL;
+
+	status = journal_open(s->loop, &config, &events, s, store_replay_record,
+	    &journal, found, &why);
+	if (status != BK_OK) {
+		(void)snprintf(why_text, sizeof(why_text), "%s", why);
+		return (status);
+	}
+	s->journal = journal;
+	if (found->damaged)
+		s->doubt_all = true;
+	return (BK_OK);
+}
 
 static void
-on_space(void *arg)
+report(struct store *s, const struct journal_found *found,
+    struct store_replay *replay)
 {
-	struct store *s = arg;
-	const char *why = "there is room again";
-	bool readonly = store_readonly(s, &why);
-
-	s->events.mode(s->arg, readonly, why);
+	(void)snprintf(s->torn_file, sizeof(s->torn_file), "%s",
+	    found->torn_file);
+	*replay = (struct store_replay){
+	    .batches = found->batches,
+	    .entries = found->records,
+	    .torn_bytes = found->torn_bytes,
+	    .torn_file = s->torn_file[0] != '\0' ? s->torn_file : NULL,
+	    .torn_offset = found->torn_offset,
+	};
 }
 
-/* Opening, in steps; what a failed one leaves store_free() takes away. */
+/* Directories, files, journal, in this order. */
+static enum bk_status
+open_all(struct store *s, const struct store_config *c,
+    struct store_replay *replay)
+{
+	struct journal_found found = {0};
+	enum bk_status status;
+	uint64_t synced_position;
+
+	status = open_space(s, c);
+	if (status == BK_OK && make_parts(s) == -1)
+		status = no_memory();
+	if (status == BK_OK)
+		status = store_load(s, why_text);
+	if (status != BK_OK)
+		return (status);
+	s->active = memtable_new(s->pool, s->next_log++, memtable_base_first());
+	if (s->active == NULL)
+		return (no_memory());
+	status = open_journal(s, c, &found);
+	if (status != BK_OK)
+		return (status);
+	if (!store_keep_doubts(s))
+		return (no_memory());
+	synced_position = journal_synced(s->journal);
+	s->last_position = synced_position;
+	s->aged_position = synced_position;
+	ledgers_age(s->ledgers, journal_filling(s->journal), synced_position);
+	s->reads = store_reads_new(s);
+	if (s->reads == NULL)
+		return (no_memory());
+	report(s, &found, replay);
+	(void)store_make_room(s);
+	store_merge(s);
+	store_reclaim(s);
+	return (BK_OK);
+}
 
 static void
 store_free(struct store *s)
 {
-	worker_free(s->writer);
 	worker_free(s->reader);
-	if (s->retry != NULL)
-		bk_timer_free(s->retry);
+	worker_free(s->writer);
+	store_flush_free(s->flush);
+	store_tidy_free(s->tidy);
+	store_reads_free(s->reads);
 	memtable_free(s->frozen);
 	memtable_free(s->active);
-	if (s->pool != NULL)
-		memtable_pool_free(s->pool);
-	store_cache_fini(s);
-	fileset_unref(s->files);
-	if (s->logs != NULL)
-		logs_free(s->logs);
+	memtable_pool_free(s->pool);
+	fileset_unref(s->set);
+	logs_free(s->logs);
 	ledgers_free(s->ledgers);
 	space_close(s->space);
+	for (size_t i = 0; s->dirs != NULL && i < s->ndirs; i++)
+		free(s->dirs[i]);
+	free(s->dirs);
 	free(s);
 }
 
-static struct store *
-store_new(struct bk_loop *loop, const struct store_config *config,
-    const struct store_events *events, void *arg)
+static size_t
+clamp(size_t n, size_t min, size_t max)
 {
-	struct store *s = calloc(1, sizeof(*s));
-
-	if (s == NULL)
-		return (NULL);
-	s->loop = loop;
-	s->config = *config;
-	s->events = *events;
-	s->arg = arg;
-	s->ledgers = ledgers_new();
-	s->pool = memtable_pool_new();
-	s->logs = logs_new();
-	s->writer = worker_new(loop);
-	s->reader = worker_new(loop);
-	s->retry = bk_timer_new(loop, store_flush_retry, s);
-	if (s->ledgers == NULL || s->pool == NULL || s->logs == NULL ||
-	    s->writer == NULL || s->reader == NULL || s->retry == NULL) {
-		store_free(s);
-		return (NULL);
-	}
-	return (s);
-}
-
-static enum bk_status
-open_space(struct store *s, const char **why)
-{
-	struct space_config config = {
-	    .dirs = s->config.ledger_dirs,
-	    .ndirs = s->config.nledger_dirs,
-	    .ballast_bytes = s->config.ballast_bytes,
-	    .high_mark = s->config.high_mark,
-	    .low_mark = s->config.low_mark,
-	};
-
-	return (space_open(s->loop, &config, on_space, s, &s->space, why));
-}
-
-static enum bk_status
-open_journal(struct store *s, uint64_t position, struct store_replay *replay,
-    const char **why)
-{
-	static char torn_file[256];
-	struct journal_config config = {
-	    .dirs = s->config.journal_dirs,
-	    .ndirs = s->config.njournal_dirs,
-	    .segment_min = SEGMENT_MIN,
-	    .segment_max = s->config.journal_max,
-	    .checkpoint = position,
-	    .accept_damage = s->config.accept_damage,
-	};
-	struct journal_found found = {0};
-	enum bk_status status;
-
-	status = journal_open(s->loop, &config, &journal_events, s,
-	    store_replay_record, &s->journal, &found, why);
-	if (status != BK_OK)
-		return (status);
-	(void)snprintf(torn_file, sizeof(torn_file), "%s", found.torn_file);
-	*replay = (struct store_replay){
-	    .batches = found.batches,
-	    .entries = found.records,
-	    .torn_bytes = found.torn_bytes,
-	    .torn_file = torn_file[0] != '\0' ? torn_file : NULL,
-	    .torn_offset = found.torn_offset,
-	};
-	if (found.damaged)
-		store_set_doubt(s, STATE_ALL, INT64_MAX);
-	return (BK_OK);
-}
-
-static enum bk_status
-open_all(struct store *s, struct store_replay *replay, const char **why)
-{
-	enum bk_status status;
-	uint64_t position;
-	uint32_t number;
-	bool doubt;
-
-	if ((status = open_space(s, why)) != BK_OK ||
-	    (status = store_load(s, &number, &position, why)) != BK_OK)
-		return (status);
-	s->active = memtable_new(s->pool, number, memtable_base_first());
-	if (s->active == NULL)
-		return (BK_ENOMEM);
-	s->cleaned_at = memtable_base_first();
-	doubt = s->doubt_all;
-	s->doubt_all = false;
-	if ((status = open_journal(s, position, replay, why)) != BK_OK)
-		return (status);
-	if (doubt)
-		store_set_doubt(s, STATE_ALL, INT64_MAX);
-	s->aged_at = journal_filling(s->journal);
-	ledgers_age(s->ledgers, s->aged_at, journal_synced(s->journal));
-	store_flush_if_full(s);
-	store_merge_if_due(s);
-	return (BK_OK);
+	return (n < min ? min : n > max ? max : n);
 }
 
 enum bk_status
@@ -182,19 +315,43 @@ store_open(struct bk_loop *loop, const struct store_config *config,
     const struct store_events *events, void *arg, struct store **store,
     struct store_replay *replay, const char **why)
 {
-	struct store *s = store_new(loop, config, events, arg);
+	struct store *s = calloc(1, sizeof(*s));
 	enum bk_status status;
 
-	*why = "out of memory";
+	*why = why_text;
 	if (s == NULL)
-		return (BK_ENOMEM);
-	if ((status = open_all(s, replay, why)) != BK_OK) {
-		(void)journal_close(s->journal);
-		store_free(s);
-		return (status);
+		return (no_memory());
+	s->loop = loop;
+	s->events = *events;
+	s->arg = arg;
+	s->memtable_bytes =
+	    clamp(config->memtable_bytes, MEMTABLE_MIN, MEMTABLE_MAX);
+	status = copy_dirs(s, config) == -1 ? no_memory() :
+					      open_all(s, config, replay);
+	if (status == BK_OK) {
+		*store = s;
+		return (BK_OK);
 	}
-	*store = s;
-	return (BK_OK);
+	s->is_closing = true;
+	(void)journal_close(s->journal);
+	s->journal = NULL;
+	store_free(s);
+	return (status);
+}
+
+/* Closing. */
+
+/* What is in memory goes to files, so that the journal can be emptied. */
+static void
+flush_all(struct store *s)
+{
+	/* The older one first; after a failure the journal keeps both. */
+	if (s->frozen != NULL &&
+	    store_flush_now(s, s->frozen, s->frozen_position) == -1)
+		return;
+	if (memtable_count(s->active) == 0 ||
+	    store_flush_now(s, s->active, s->last_position) == 0)
+		journal_checkpoint(s->journal, s->last_position);
 }
 
 void
@@ -202,27 +359,20 @@ store_close(struct store *s)
 {
 	if (s == NULL)
 		return;
-	bk_timer_stop(s->retry);
 	s->is_closing = true;
-	/* Ends the flush and the reads under way. */
-	worker_free(s->writer);
 	worker_free(s->reader);
-	s->writer = s->reader = NULL;
-	/* If this fails the journal still has everything. */
+	s->reader = NULL;
+	worker_free(s->writer);
+	s->writer = NULL;
+	bk_loop_later_cancel(s->loop, turn_end, s);
 	if (!s->has_failed)
-		(void)store_flush_all(s);
-	(void)journal_close(s->journal);
+		flush_all(s);
+	if (journal_close(s->journal) == -1)
+		bk_log(BK_LOG_ERROR, "journal: %s", strerror(errno));
 	store_free(s);
 }
 
 /* What is known. */
-
-void
-store_prefetch(const struct store *s, int64_t ledger_id, int64_t entry_id)
-{
-	ledgers_prefetch(s->ledgers, ledger_id);
-	memtable_prefetch(s->active, ledger_id, entry_id);
-}
 
 void
 store_ledger(struct store *s, int64_t ledger_id, struct store_ledger *out)
@@ -230,16 +380,15 @@ store_ledger(struct store *s, int64_t ledger_id, struct store_ledger *out)
 	const struct ledger *l = ledgers_find(s->ledgers, ledger_id);
 	const struct ledger_more *more;
 
-	*out = (struct store_ledger){.last_entry = -1,
-	    .lac = -1,
-	    .in_doubt = store_in_doubt(s, l)};
+	*out = (struct store_ledger){.last_entry = -1, .lac = -1};
+	out->in_doubt = store_in_doubt(s, l);
 	if (l == NULL)
 		return;
-	more = ledgers_more(s->ledgers, l);
-	out->known = !l->gone;
-	out->unsynced = store_unsynced(s, l);
+	out->unsynced = store_force(s, ledger_id);
 	if (l->gone)
 		return;
+	more = ledgers_more(s->ledgers, l);
+	out->known = true;
 	out->fenced = l->fenced;
 	out->last_entry = l->last_entry;
 	out->lac = ledgers_lac(s->ledgers, l);
@@ -253,29 +402,31 @@ store_explicit_lac(struct store *s, int64_t ledger_id,
 	const struct ledger *l = ledgers_find(s->ledgers, ledger_id);
 	const struct ledger_more *more;
 
-	if (l == NULL || l->gone ||
-	    (more = ledgers_more(s->ledgers, l)) == NULL)
+	if (l == NULL || l->gone)
+		return (0);
+	more = ledgers_more(s->ledgers, l);
+	if (more == NULL)
 		return (0);
 	memcpy(packet, more->packet, more->packet_len);
 	return (more->packet_len);
 }
 
-struct ids {
-	int64_t *items;
+struct collect {
+	int64_t *ids;
 	size_t n;
 };
 
 static void
-take_id(void *arg, struct ledger *l)
+collect_id(void *arg, struct ledger *l)
 {
-	struct ids *ids = arg;
+	struct collect *c = arg;
 
 	if (!l->gone)
-		ids->items[ids->n++] = l->id;
+		c->ids[c->n++] = l->id;
 }
 
 static int
-ascending(const void *a, const void *b)
+by_id(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
@@ -285,52 +436,52 @@ ascending(const void *a, const void *b)
 int
 store_ledgers(struct store *s, int64_t **ids, size_t *n)
 {
-	struct ids all = {.n = 0};
+	struct collect c = {0};
 
-	all.items = calloc(ledgers_count(s->ledgers) + 1, sizeof(*all.items));
-	if (all.items == NULL)
+	c.ids = malloc((ledgers_count(s->ledgers) + 1) * sizeof(*c.ids));
+	if (c.ids == NULL)
 		return (-1);
-	ledgers_each(s->ledgers, take_id, &all);
-	qsort(all.items, all.n, sizeof(*all.items), ascending);
-	*ids = all.items;
-	*n = all.n;
+	ledgers_each(s->ledgers, collect_id, &c);
+	qsort(c.ids, c.n, sizeof(*c.ids), by_id);
+	*ids = c.ids;
+	*n = c.n;
 	return (0);
 }
 
 void
 store_set_readonly(struct store *s, bool readonly)
 {
-	s->operator_readonly = readonly;
+	s->is_readonly = readonly;
 }
 
 bool
 store_readonly(const struct store *s, const char **why)
 {
-	if (s->operator_readonly) {
-		if (why != NULL)
-			*why = "set by the operator";
-		return (true);
-	}
-	return (space_full(s->space, why));
+	const char *reason;
+
+	reason = s->is_readonly ? "set by the operator" : why_full(s);
+	if (reason != NULL && why != NULL)
+		*why = reason;
+	return (reason != NULL);
 }
 
 int
-store_space(struct store *s, int64_t *total, int64_t *usable)
+store_space(struct store *s, int64_t *total, int64_t *free_bytes)
 {
-	return (space_sum(s->space, total, usable));
+	return (space_usage(s->space, total, free_bytes));
 }
 
 void
 store_figures(const struct store *s, struct store_figures *f)
 {
 	*f = s->figures;
-	journal_counts(s->journal, &f->batches, &f->syncs);
-	f->memtable_bytes = memtable_bytes(s->active) +
-	    (s->frozen == NULL ? 0 : memtable_bytes(s->frozen));
 	f->journal_bytes = journal_live_bytes(s->journal);
 	f->ledgers = ledgers_count(s->ledgers);
-	f->index_files = s->files->n;
+	f->index_files = s->set->n;
 	f->log_files = logs_count(s->logs);
 	f->log_bytes = logs_bytes(s->logs);
-	f->live_bytes = f->log_bytes;
+	f->memtable_bytes = memtable_bytes(s->active);
+	if (s->frozen != NULL)
+		f->memtable_bytes += memtable_bytes(s->frozen);
+	journal_counts(s->journal, &f->batches, &f->syncs);
 }

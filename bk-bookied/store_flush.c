@@ -1,430 +1,244 @@
 /*
- * store_flush.c - memtables to disk, and index files into fewer.
+ * store_flush.c - memory becomes files.
  *
- * A full memtable is frozen and the next one begun; the writer thread turns the
- * frozen one into a log and an index file; then the set of files is exchanged
- * and the journal's checkpoint moves. A disk that is full only delays that: the
- * frozen memtable stays, and is tried again. Anything else is the end.
+ * A full memtable is frozen and the next one begun; the writer thread makes a
+ * log and an index file of it; the loop takes these over and moves the
+ * journal's checkpoint. A full disk only delays that: the frozen memtable
+ * stays, and is tried again. Any other failure is the end.
  */
 #include "bk-bookied/store_internal.h"
 
 #include "base/log.h"
-#include "bk-bookied/disk.h"
 #include "bk-bookied/flush.h"
-#include "bk-bookied/merge.h"
-#include "bk-bookied/names.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#define RETRY_AFTER (2 * BK_SECOND)
-#define TIER_FILES 8
-/* References of ledgers into memtables long gone are cleared each time the
- * arenas have moved on by so many units, before the numbers come round. */
-#define CLEAN_EVERY (1U << 30)
+#define RETRY_AFTER BK_SECOND
+
+/* Positions are kept by their low halves: see ledgers_age(). */
+#define AGE_EVERY (UINT64_C(1) << 30)
+/* References to memory begin anew above this, well before they end. */
+#define REF_LIMIT 0xe0000000U
+
+struct store_flush {
+	struct job job; /* first, so that it is the whole */
+	struct store *s;
+	struct bk_timer *retry;
+	const char *dir;
+	struct flushed flushed;
+	int error; /* errno; 0: done */
+};
 
 static bool
-is_full_disk(int error)
+may_try_again(int error)
 {
-	return (error == ENOSPC || error == EDQUOT);
+	return (error == ENOSPC || error == EDQUOT || error == ENOMEM ||
+	    error == EMFILE || error == ENFILE);
 }
 
-static void
-run_flush(struct job *job)
-{
-	struct flush_job *f = (struct flush_job *)job;
-	struct flushed flushed;
-
-	f->error = 0;
-	if (flush_memtable(f->memtable, f->dir, f->position, &flushed) == -1) {
-		f->error = errno;
-		return;
-	}
-	f->index = flushed.index;
-	f->log_bytes = flushed.log_bytes;
-}
-
-/* The flushed memtable's files take its place. */
+/* Take over what a memtable was flushed to. */
 static int
-adopt(struct store *s, struct flush_job *f)
+take_flushed(struct store *s, uint32_t number, const char *dir,
+    struct flushed *flushed)
 {
-	struct fileset *files = fileset_with(s->files, f->index);
+	struct fileset *set = fileset_with(s->set, flushed->index);
 
-	index_unref(f->index);
-	f->index = NULL;
-	if (files == NULL ||
-	    logs_add(s->logs, f->dir, memtable_number(f->memtable),
-		f->log_bytes) == -1) {
-		fileset_unref(files);
+	index_unref(flushed->index);
+	if (set == NULL ||
+	    logs_add(s->logs, dir, number, flushed->log_bytes) == -1) {
+		fileset_unref(set);
 		return (-1);
 	}
-	fileset_unref(s->files);
-	s->files = files;
+	fileset_unref(s->set);
+	s->set = set;
+	s->figures.live_bytes += flushed->log_bytes;
+	s->figures.flushes++;
 	return (0);
 }
 
 static void
-clean(void *arg, struct ledger *l)
+flush_run(struct job *job)
 {
-	struct store *s = arg;
+	struct store_flush *f = (struct store_flush *)(void *)job;
+	struct store *s = f->s;
 
-	if (!memtable_holds(s->active, l->newest))
-		l->newest = 0;
+	f->error = 0;
+	if (flush_memtable(s->frozen, f->dir, s->frozen_position,
+		&f->flushed) == -1)
+		f->error = errno;
 }
 
 static void
-drop_frozen(struct store *s)
+try_again(struct store_flush *f)
 {
-	memtable_free(s->frozen);
-	s->frozen = NULL;
-	if (memtable_base(s->active) - s->cleaned_at < CLEAN_EVERY)
-		return;
-	s->cleaned_at = memtable_base(s->active);
-	ledgers_each(s->ledgers, clean, s);
-}
-
-static void
-tell_room(struct store *s)
-{
-	if (!s->wants_room)
-		return;
-	s->wants_room = false;
-	s->events.room(s->arg);
+	if (f->error == ENOSPC || f->error == EDQUOT)
+		space_full(f->s->space, f->dir);
+	else
+		bk_log(BK_LOG_WARNING, "%s: flush: %s, trying again", f->dir,
+		    strerror(f->error));
+	bk_timer_set(f->retry, RETRY_AFTER);
 }
 
 static void
 flush_done(struct job *job)
 {
-	struct flush_job *f = (struct flush_job *)job;
-	struct store *s = f->store;
-	char what[160];
+	struct store_flush *f = (struct store_flush *)(void *)job;
+	struct store *s = f->s;
+	char what[PATH_MAX + 64];
 
 	if (!job->was_run)
-		return; /* the store is being closed and flushes itself */
-	if (f->error != 0 && is_full_disk(f->error)) {
-		space_exhausted(s->space, f->dir);
-		bk_timer_set(s->retry, RETRY_AFTER);
 		return;
-	}
-	if (f->error != 0 || adopt(s, f) == -1) {
-		(void)snprintf(what, sizeof(what), "%s: cannot be written: %s",
-		    f->dir, strerror(f->error != 0 ? f->error : ENOMEM));
-		store_fail(s, what);
-		return;
-	}
-	s->figures.flushes++;
-	drop_frozen(s);
-	journal_checkpoint(s->journal, f->position);
-	store_merge_if_due(s);
-	store_flush_if_full(s);
-	tell_room(s);
+	if (f->error == 0 &&
+	    take_flushed(s, memtable_number(s->frozen), f->dir, &f->flushed) ==
+		-1)
+		f->error = ENOMEM;
+	if (f->error == 0) {
+		memtable_free(s->frozen);
+		s->frozen = NULL;
+		journal_checkpoint(s->journal, s->frozen_position);
+		store_merge(s);
+		store_room(s);
+	} else if (!may_try_again(f->error)) {
+		(void)snprintf(what, sizeof(what), "%s: flush: %s", f->dir,
+		    strerror(f->error));
+		store_failed(s, what);
+	} else if (!s->is_closing)
+		try_again(f);
 }
 
 static void
-start_flush(struct store *s)
+flush_start(void *arg)
 {
-	struct flush_job *f = &s->flush;
+	struct store_flush *f = arg;
 
-	f->job.run = run_flush;
-	f->job.done = flush_done;
-	f->store = s;
-	f->memtable = s->frozen;
-	f->dir = s->config.ledger_dirs[s->next_dir++ % s->config.nledger_dirs];
-	if (worker_do(s->writer, &f->job, true) == -1)
-		store_fail(s, "no thread for writing");
+	f->dir = space_choose(f->s->space);
+	if (worker_do(f->s->writer, &f->job, true) == -1)
+		bk_timer_set(f->retry, RETRY_AFTER);
 }
 
-void
-store_flush_retry(void *arg)
+struct store_flush *
+store_flush_new(struct store *s)
 {
-	struct store *s = arg;
+	struct store_flush *f = calloc(1, sizeof(*f));
 
-	if (s->frozen != NULL && !s->has_failed)
-		start_flush(s);
-}
-
-/* Begin the next memtable. -1 when out of memory. */
-static int
-freeze(struct store *s)
-{
-	struct memtable *next = memtable_new(s->pool,
-	    memtable_number(s->active) + 1, memtable_end(s->active));
-
-	if (next == NULL)
-		return (-1);
-	s->frozen = s->active;
-	s->active = next;
-	s->flush.position = journal_filling(s->journal) - 1;
-	return (0);
-}
-
-void
-store_flush_if_full(struct store *s)
-{
-	if (s->frozen != NULL || s->is_closing ||
-	    memtable_bytes(s->active) < s->config.memtable_bytes)
-		return;
-	if (freeze(s) == 0)
-		start_flush(s);
-}
-
-/* One memtable, here and now. */
-static int
-flush_here(struct store *s, uint64_t position)
-{
-	struct flush_job *f = &s->flush;
-	size_t i;
-
-	f->memtable = s->frozen;
-	f->position = position;
-	f->error = ENOSPC;
-	for (i = 0; i < s->config.nledger_dirs && is_full_disk(f->error); i++) {
-		f->dir = s->config.ledger_dirs[i];
-		run_flush(&f->job);
-		if (is_full_disk(f->error)) {
-			space_exhausted(s->space, f->dir);
-			run_flush(&f->job);
-		}
+	if (f == NULL)
+		return (NULL);
+	f->s = s;
+	f->job = (struct job){.run = flush_run, .done = flush_done};
+	f->retry = bk_timer_new(s->loop, flush_start, f);
+	if (f->retry == NULL) {
+		free(f);
+		return (NULL);
 	}
-	errno = f->error;
-	if (f->error != 0 || adopt(s, f) == -1)
-		return (-1);
-	memtable_free(s->frozen);
-	s->frozen = NULL;
-	return (0);
+	return (f);
+}
+
+void
+store_flush_free(struct store_flush *f)
+{
+	if (f == NULL)
+		return;
+	bk_timer_free(f->retry);
+	free(f);
+}
+
+/* Going on to the next memtable. */
+
+static void
+forget_ref(void *arg, struct ledger *l)
+{
+	const struct store *s = arg;
+
+	if (!memtable_holds(s->active, l->newest))
+		l->newest = 0;
+}
+
+/* The memtable after the active one. When references begin anew, no ledger may
+ * be left with one that is older than the memory there is. */
+static struct memtable *
+next_memtable(struct store *s)
+{
+	uint32_t base = memtable_end(s->active);
+
+	if (base >= REF_LIMIT || base < memtable_base_first()) {
+		ledgers_each(s->ledgers, forget_ref, s);
+		base = memtable_base_first();
+	}
+	return (memtable_new(s->pool, s->next_log, base));
+}
+
+static void
+age(struct store *s)
+{
+	uint64_t filling = journal_filling(s->journal);
+
+	if (filling - s->aged_position < AGE_EVERY)
+		return;
+	s->aged_position = filling;
+	ledgers_age(s->ledgers, filling, journal_synced(s->journal));
 }
 
 int
-store_flush_all(struct store *s)
+store_flush_now(struct store *s, const struct memtable *m, uint64_t position)
 {
-	uint64_t position = journal_filling(s->journal);
+	const char *dir = space_choose(s->space);
+	struct flushed flushed;
+	int r;
 
-	if (s->frozen != NULL && flush_here(s, s->flush.position) == -1)
-		return (-1);
-	if (memtable_count(s->active) > 0 &&
-	    (freeze(s) == -1 || flush_here(s, position) == -1))
-		return (-1);
-	journal_checkpoint(s->journal, position);
-	return (0);
+	r = flush_memtable(m, dir, position, &flushed);
+	if (r == -1 && (errno == ENOSPC || errno == EDQUOT)) {
+		space_full(s->space, dir);
+		dir = space_choose(s->space);
+		r = flush_memtable(m, dir, position, &flushed);
+	}
+	if (r == 0)
+		r = take_flushed(s, memtable_number(m), dir, &flushed);
+	if (r == -1)
+		bk_log(BK_LOG_ERROR, "%s: flush: %s", dir, strerror(errno));
+	return (r);
 }
 
-/* Merging. */
-
-struct merge_job {
-	struct job job;
-	struct store *store;
-	struct fileset *files; /* in use while it runs */
-	struct merge merge;
-	struct merge_gone *gone;
-	size_t cap;
-	struct index *index;
-	int error;
-};
-
+/* Replay fills memory too, and nobody else is there to flush it. */
 static bool
-pause_merge(void *arg)
+flush_replayed(struct store *s)
 {
-	struct store *s = arg;
+	struct memtable *next = next_memtable(s);
 
-	return (worker_pause(s->writer));
-}
-
-static void
-run_merge(struct job *job)
-{
-	struct merge_job *m = (struct merge_job *)job;
-
-	m->index = merge_files(&m->merge, pause_merge, m->store);
-	m->error = m->index == NULL ? errno : 0;
-}
-
-/* Ledgers whose state went with the merge are known no more. */
-static void
-drop_gone(struct store *s, const struct merge *m)
-{
-	struct ledger *l;
-	size_t i;
-
-	for (i = 0; m->is_oldest && i < m->ngone; i++) {
-		l = ledgers_find(s->ledgers, m->gone[i].ledger_id);
-		if (l != NULL && l->gone && m->gone[i].forget &&
-		    m->gone[i].floor <= index_high(m->files[0]) &&
-		    !memtable_holds(s->active, l->newest))
-			ledgers_drop(s->ledgers, l);
+	if (next == NULL)
+		return (false);
+	if (store_flush_now(s, s->active, 0) == -1) {
+		memtable_free(next);
+		return (false);
 	}
+	s->next_log++;
+	memtable_free(s->active);
+	s->active = next;
+	return (true);
 }
 
-/* Files that the merged one stands for, and logs without live extents. They
- * are of no use any more, whether or not this is done. */
-static void
-run_removal(struct job *job)
+bool
+store_make_room(struct store *s)
 {
-	struct merge_job *m = (struct merge_job *)job;
-	const struct merge *g = &m->merge;
-	char name[NAME_SIZE];
-	uint32_t number;
-	size_t i, used = 0;
+	struct memtable *next;
 
-	for (i = 0; i < g->n; i++) {
-		name_index(name, index_low(g->files[i]),
-		    index_high(g->files[i]));
-		(void)disk_remove(index_dir(g->files[i]), name);
-	}
-	for (number = index_low(m->index); number <= index_high(m->index);
-	     number++) {
-		while (used < g->nused && g->used[used] < number)
-			used++;
-		if ((used == g->nused || g->used[used] != number) &&
-		    logs_has(m->store->logs, number))
-			(void)logs_remove(m->store->logs, number);
-	}
-}
-
-static void
-merge_free(struct merge_job *m)
-{
-	index_unref(m->index);
-	fileset_unref(m->files);
-	free(m->merge.used);
-	free(m->gone);
-	free(m);
-}
-
-static void
-removal_done(struct job *job)
-{
-	struct merge_job *m = (struct merge_job *)job;
-	struct store *s = m->store;
-	bool was_run = job->was_run;
-
-	s->merging = false;
-	merge_free(m);
-	if (was_run)
-		store_merge_if_due(s);
-}
-
-/* The merged file takes the place of the others. */
-static int
-adopt_merged(struct store *s, struct merge_job *m)
-{
-	struct fileset *files = fileset_with(s->files, m->index);
-
-	if (files == NULL)
-		return (-1);
-	fileset_unref(s->files);
-	s->files = files;
-	s->figures.merges++;
-	drop_gone(s, &m->merge);
-	if (s->is_closing)
-		return (-1); /* the next start finds what is left */
-	m->job.run = run_removal;
-	m->job.done = removal_done;
-	return (worker_do(s->writer, &m->job, false));
-}
-
-static void
-merge_failed(struct store *s, const struct merge_job *m)
-{
-	if (lookup_is_damage(m->error))
-		bk_log(BK_LOG_ERROR, "index files %08x-%08x: not merged: %s",
-		    index_low(m->merge.files[m->merge.n - 1]),
-		    index_high(m->merge.files[0]), strerror(m->error));
-	else if (m->error != ECANCELED && m->error != ENOMEM &&
-	    !is_full_disk(m->error))
-		store_fail(s, "an index file cannot be written");
-}
-
-static void
-merge_done(struct job *job)
-{
-	struct merge_job *m = (struct merge_job *)job;
-	struct store *s = m->store;
-
-	if (job->was_run && m->index != NULL && adopt_merged(s, m) == 0)
-		return;
-	if (job->was_run && m->index == NULL)
-		merge_failed(s, m);
-	s->merging = false;
-	merge_free(m);
-}
-
-static void
-note_gone(void *arg, struct ledger *l)
-{
-	struct merge_job *m = arg;
-	uint32_t floor = store_floor(m->store, l);
-	const struct ledger_more *more = ledgers_more(m->store->ledgers, l);
-	struct merge_gone *grown;
-
-	if (floor == 0)
-		return;
-	if (m->merge.ngone == m->cap) {
-		m->cap = m->cap == 0 ? 64 : m->cap * 2;
-		grown = reallocarray(m->gone, m->cap, sizeof(*grown));
-		if (grown == NULL) {
-			m->cap = m->merge.ngone;
-			return; /* dropped by a later merge */
-		}
-		m->gone = grown;
-	}
-	m->gone[m->merge.ngone++] = (struct merge_gone){l->id, floor,
-	    l->gone &&
-		(more == NULL || more->gone_until <= (int64_t)time(NULL))};
-}
-
-static int
-by_ledger(const void *a, const void *b)
-{
-	const struct merge_gone *x = a, *y = b;
-
-	return (x->ledger_id < y->ledger_id ? -1 : x->ledger_id > y->ledger_id);
-}
-
-/* TIER_FILES neighbours of one tier: the first of them, or n. */
-static size_t
-find_run(const struct fileset *set)
-{
-	size_t i, run = 0;
-
-	for (i = 0; i < set->n; i++) {
-		if (i > 0 &&
-		    index_tier(set->files[i]) == index_tier(set->files[i - 1]))
-			run++;
-		else
-			run = 1;
-		if (run == TIER_FILES)
-			return (i + 1 - TIER_FILES);
-	}
-	return (set->n);
-}
-
-void
-store_merge_if_due(struct store *s)
-{
-	size_t first = find_run(s->files);
-	struct merge_job *m;
-
-	if (s->merging || s->has_failed || s->is_closing ||
-	    first == s->files->n || (m = calloc(1, sizeof(*m))) == NULL)
-		return;
-	m->job.run = run_merge;
-	m->job.done = merge_done;
-	m->store = s;
-	m->files = fileset_ref(s->files);
-	m->merge.files = &m->files->files[first];
-	m->merge.n = TIER_FILES;
-	m->merge.dir = index_dir(m->files->files[first]);
-	m->merge.is_oldest = first + TIER_FILES == m->files->n;
-	ledgers_each(s->ledgers, note_gone, m);
-	if (m->merge.ngone > 0)
-		qsort(m->gone, m->merge.ngone, sizeof(*m->gone), by_ledger);
-	m->merge.gone = m->gone;
-	s->merging = true;
-	if (worker_do(s->writer, &m->job, false) == -1) {
-		s->merging = false;
-		merge_free(m);
-	}
+	if (memtable_bytes(s->active) < s->memtable_bytes)
+		return (true);
+	if (s->journal == NULL)
+		return (flush_replayed(s));
+	if (s->frozen != NULL)
+		return (false);
+	next = next_memtable(s);
+	if (next == NULL)
+		return (false);
+	s->next_log++;
+	s->frozen = s->active;
+	s->frozen_position = journal_filling(s->journal) - 1;
+	s->active = next;
+	age(s);
+	flush_start(s->flush);
+	return (true);
 }

@@ -1,5 +1,11 @@
-/* store_list.c - which entries of a ledger are stored, as runs of ids. */
+/*
+ * store_list.c - which entries of a ledger are stored: those in memory at once,
+ * the others on the reader thread, from the index and, where an extent has
+ * holes, from its table.
+ */
 #include "bk-bookied/store_internal.h"
+
+#include "bk-bookied/lookup.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,32 +15,37 @@ struct runs {
 	size_t n, cap;
 };
 
-struct list_job {
+struct contents {
 	struct job job;
-	struct store *store;
-	struct fileset *files;
+	struct store *s;
 	int64_t ledger_id;
 	uint32_t floor;
-	struct runs runs;      /* at first what the memtables have */
-	int error;             /* errno, 0: done */
-	enum bk_status status; /* known before the job began */
+	struct fileset *set;
+	struct runs runs;
+	bool is_damaged;
+	struct index_damage damage;
+	enum bk_status status;
 	store_list_cb *cb;
 	void *arg;
 };
 
 static int
-add_run(struct runs *r, int64_t first, int64_t last)
+runs_add(struct runs *r, int64_t first, int64_t last)
 {
+	size_t cap = r->cap == 0 ? 64 : r->cap * 2;
 	struct store_run *grown;
 
+	/* Ids mostly come in order, either way. */
 	if (r->n > 0 && r->items[r->n - 1].last + 1 == first) {
 		r->items[r->n - 1].last = last;
 		return (0);
 	}
+	if (r->n > 0 && r->items[r->n - 1].first - 1 == last) {
+		r->items[r->n - 1].first = first;
+		return (0);
+	}
 	if (r->n == r->cap) {
-		size_t cap = r->cap == 0 ? 16 : r->cap * 2;
-
-		grown = reallocarray(r->items, cap, sizeof(*grown));
+		grown = realloc(r->items, cap * sizeof(*grown));
 		if (grown == NULL)
 			return (-1);
 		r->items = grown;
@@ -52,149 +63,180 @@ by_first(const void *a, const void *b)
 	return (x->first < y->first ? -1 : x->first > y->first);
 }
 
-/* Sort, and join what overlaps or touches. */
+/* In order, and what touches or overlaps put together. */
 static void
-join_runs(struct runs *r)
+runs_settle(struct runs *r)
 {
-	size_t i, n = 0;
+	size_t kept = 0;
 
-	if (r->n < 2)
+	if (r->n == 0)
 		return;
 	qsort(r->items, r->n, sizeof(*r->items), by_first);
-	for (i = 1; i < r->n; i++) {
-		struct store_run *last = &r->items[n], *next = &r->items[i];
-
-		if (next->first > last->last + 1)
-			r->items[++n] = *next;
-		else if (next->last > last->last)
-			last->last = next->last;
+	for (size_t i = 1; i < r->n; i++) {
+		if (r->items[i].first > r->items[kept].last + 1)
+			r->items[++kept] = r->items[i];
+		else if (r->items[i].last > r->items[kept].last)
+			r->items[kept].last = r->items[i].last;
 	}
-	r->n = n + 1;
+	r->n = kept + 1;
 }
 
-/* An extent with holes: its table tells. */
+/* The entries of one memtable, along the chain from ref; *ref is where it
+ * leaves. */
 static int
-add_sparse(struct list_job *j, const struct record *record)
+add_memory(const struct memtable *m, uint32_t *ref, struct runs *runs)
 {
-	struct loaded *x;
-	uint32_t i;
-	int r = 0;
-
-	if (lookup_load_table(j->store->logs, record, &x) == -1)
-		return (-1);
-	for (i = 0; r == 0 && i < record->count; i++)
-		r = add_run(&j->runs, extent_id(x->bytes, i),
-		    extent_id(x->bytes, i));
-	loaded_unref(x);
-	return (r);
-}
-
-static void
-run_list(struct job *job)
-{
-	struct list_job *j = (struct list_job *)job;
-	struct records found = {0};
-	struct index_damage damage;
-	size_t i;
-	int r;
-
-	j->error = 0;
-	r = fileset_find(j->files, j->ledger_id, 0, INT64_MAX, j->floor, true,
-	    &found, &damage);
-	for (i = 0; r == 0 && i < found.n; i++)
-		r = record_is_dense(&found.items[i]) ?
-		    add_run(&j->runs, found.items[i].first,
-			found.items[i].last) :
-		    add_sparse(j, &found.items[i]);
-	if (r == -1)
-		j->error = errno;
-	records_fini(&found);
-	join_runs(&j->runs);
-}
-
-static void
-list_free(struct list_job *j)
-{
-	j->store->reads_waiting--;
-	fileset_unref(j->files);
-	free(j->runs.items);
-	free(j);
-}
-
-static void
-list_done(struct job *job)
-{
-	struct list_job *j = (struct list_job *)job;
-	enum bk_status status = j->status;
-
-	if (job->was_run) {
-		if (status == BK_OK && j->error != 0)
-			status = j->error == ENOMEM ? BK_ENOMEM : BK_EIO;
-		j->cb(j->arg, status, j->runs.items,
-		    status == BK_OK ? j->runs.n : 0);
-	}
-	list_free(j);
-}
-
-/* Entries of the ledger in a memtable, along their chain. */
-static int
-add_memtable(struct list_job *j, const struct memtable *m, uint32_t *ref)
-{
-	struct bk_bytes entry;
+	struct bk_bytes bytes;
 	int64_t id;
 
-	for (; *ref != 0 && memtable_holds(m, *ref);
-	     *ref = memtable_previous(m, *ref)) {
-		entry = memtable_at(m, *ref);
-		if (entry.data == NULL)
+	for (; memtable_holds(m, *ref); *ref = memtable_previous(m, *ref)) {
+		bytes = memtable_at(m, *ref);
+		if (bytes.data == NULL)
 			continue;
-		id = (int64_t)bk_be64_get(entry.data + 8);
-		if (add_run(&j->runs, id, id) == -1)
+		id = (int64_t)bk_be64_get(bytes.data + 8);
+		if (runs_add(runs, id, id) == -1)
 			return (-1);
 	}
 	return (0);
 }
 
-static enum bk_status
-look_at_ledger(struct list_job *j)
+static void
+note_damage(struct contents *c, int64_t low, int64_t high)
 {
-	struct store *s = j->store;
-	const struct ledger *l;
+	if (!c->is_damaged || low < c->damage.low)
+		c->damage.low = low;
+	if (!c->is_damaged || high > c->damage.high)
+		c->damage.high = high;
+	c->is_damaged = true;
+}
+
+static int
+add_extent(struct contents *c, const struct record *record)
+{
+	struct loaded *x;
+	int64_t id;
+	int r = 0;
+
+	if (record_is_dense(record))
+		return (runs_add(&c->runs, record->first, record->last));
+	if (lookup_load_table(c->s->logs, record, &x) == -1) {
+		if (!lookup_is_damage(errno))
+			return (-1);
+		note_damage(c, c->ledger_id, c->ledger_id);
+		return (0);
+	}
+	for (uint32_t i = 0; r == 0 && i < record->count; i++) {
+		id = extent_id(x->bytes, i);
+		r = runs_add(&c->runs, id, id);
+	}
+	loaded_unref(x);
+	return (r);
+}
+
+static int
+add_file(struct contents *c, const struct index *file, struct records *records)
+{
+	struct index_damage damage;
+
+	records->n = 0;
+	if (index_find(file, c->ledger_id, 0, INT64_MAX, c->floor, true,
+		records, &damage) == -1) {
+		if (!lookup_is_damage(errno))
+			return (-1);
+		note_damage(c, damage.low, damage.high);
+	}
+	for (size_t i = 0; i < records->n; i++)
+		if (add_extent(c, &records->items[i]) == -1)
+			return (-1);
+	return (0);
+}
+
+static void
+contents_run(struct job *job)
+{
+	struct contents *c = (struct contents *)(void *)job;
+	struct records records = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < c->set->n; i++)
+		r = add_file(c, c->set->files[i], &records);
+	records_fini(&records);
+	runs_settle(&c->runs);
+	c->status = r == 0 ? BK_OK : errno == ENOMEM ? BK_ENOMEM : BK_EIO;
+}
+
+static void
+contents_answer(struct contents *c)
+{
+	c->cb(c->arg, c->status, c->runs.items,
+	    c->status == BK_OK ? c->runs.n : 0);
+	fileset_unref(c->set);
+	free(c->runs.items);
+	free(c);
+}
+
+/* From the loop, also for what was clear at once. */
+static void
+answer_later(void *arg)
+{
+	contents_answer(arg);
+}
+
+static void
+contents_done(struct job *job)
+{
+	struct contents *c = (struct contents *)(void *)job;
+	const struct ledger *l = ledgers_find(c->s->ledgers, c->ledger_id);
+
+	if (!job->was_run)
+		c->status = BK_EIO;
+	else if (l == NULL || l->gone || store_floor(c->s, l) != c->floor)
+		c->status = BK_ENOLEDGER;
+	else if (c->is_damaged) {
+		store_doubt_range(c->s, c->damage.low, c->damage.high);
+		c->status = BK_EIO;
+	}
+	contents_answer(c);
+}
+
+/* Begin with what is in memory: OK, or what to answer. */
+static enum bk_status
+begin(struct contents *c)
+{
+	struct store *s = c->s;
+	const struct ledger *l = ledgers_find(s->ledgers, c->ledger_id);
 	uint32_t ref;
 
-	if (j->ledger_id < 0)
-		return (BK_EBADREQ);
-	l = ledgers_find(s->ledgers, j->ledger_id);
 	if (store_in_doubt(s, l))
 		return (BK_EIO);
 	if (l == NULL || l->gone)
 		return (BK_ENOLEDGER);
-	j->floor = store_floor(s, l);
+	c->floor = store_floor(s, l);
 	ref = l->newest;
-	if (add_memtable(j, s->active, &ref) == -1 ||
-	    (s->frozen != NULL && add_memtable(j, s->frozen, &ref) == -1))
+	if (add_memory(s->active, &ref, &c->runs) == -1)
 		return (BK_ENOMEM);
-	return (BK_OK);
+	if (s->frozen != NULL && memtable_number(s->frozen) >= c->floor &&
+	    add_memory(s->frozen, &ref, &c->runs) == -1)
+		return (BK_ENOMEM);
+	c->set = fileset_ref(s->set);
+	return (worker_do(s->reader, &c->job, false) == -1 ? BK_EIO : BK_OK);
 }
 
 void
 store_list(struct store *s, int64_t ledger_id, store_list_cb *cb, void *arg)
 {
-	struct list_job *j = calloc(1, sizeof(*j));
+	struct contents *c = calloc(1, sizeof(*c));
 
-	if (j == NULL) {
-		store_fail(s, "out of memory");
+	if (c == NULL) {
+		cb(arg, BK_ENOMEM, NULL, 0);
 		return;
 	}
-	j->job.run = run_list;
-	j->job.done = list_done;
-	j->store = s;
-	j->files = fileset_ref(s->files);
-	j->ledger_id = ledger_id;
-	j->cb = cb;
-	j->arg = arg;
-	s->reads_waiting++;
-	j->status = look_at_ledger(j);
-	if (worker_do(s->reader, &j->job, false) == -1)
-		store_fail(s, "no thread for reading");
+	c->job = (struct job){.run = contents_run, .done = contents_done};
+	c->s = s;
+	c->ledger_id = ledger_id;
+	c->cb = cb;
+	c->arg = arg;
+	c->status = begin(c);
+	if (c->status != BK_OK && bk_loop_later(s->loop, answer_later, c) == -1)
+		contents_answer(c);
 }

@@ -1,223 +1,282 @@
 /*
- * store_state.c - the state of ledgers: out of the table into the memtable,
- * from disk and journal into the table; doubt.
+ * store_state.c - the state of ledgers: from the table into the memtable, from
+ * files into the table; removal; doubt.
+ *
+ * Every change of a ledger's state puts its whole new state into the memtable,
+ * which is what a flush keeps of it.
  */
 #include "bk-bookied/store_internal.h"
 
 #include "base/log.h"
-#include "bk-bookied/state.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
-int
-store_put_state(struct store *s, const struct ledger *l)
+#define PACKET_HEAD 16
+
+bool
+store_in_doubt(const struct store *s, const struct ledger *l)
+{
+	return (s->doubt_all || (l != NULL && l->doubt));
+}
+
+uint32_t
+store_floor(const struct store *s, const struct ledger *l)
 {
 	const struct ledger_more *more = ledgers_more(s->ledgers, l);
-	struct ledger_state state = {
+
+	return (more != NULL ? more->floor : 0);
+}
+
+/* States in memory. */
+
+static void
+state_of(const struct store *s, const struct ledger *l,
+    struct ledger_state *state)
+{
+	const struct ledger_more *more = ledgers_more(s->ledgers, l);
+
+	*state = (struct ledger_state){
 	    .ledger_id = l->id,
-	    .log = memtable_number(s->active),
 	    .fenced = l->fenced,
 	    .doubt = l->doubt,
 	    .gone = l->gone,
 	    .has_key = l->key != 0,
 	};
-	uint8_t bytes[STATE_MAX];
-
 	if (l->key != 0)
-		state.key = keys_get(ledgers_keys(s->ledgers), l->key);
-	if (more != NULL) {
-		state.floor = more->floor;
-		state.gone_until = more->gone_until;
-		state.packet =
-		    (struct bk_bytes){more->packet, more->packet_len};
-	}
-	state_encode(&state, bytes);
-	return (memtable_put_state(s->active,
-	    (struct bk_bytes){bytes, state_size(&state)}));
-}
-
-/* The doubt on all ledgers, as a state of its own. */
-static int
-put_doubt_all(struct store *s)
-{
-	struct ledger_state state = {.ledger_id = STATE_ALL,
-	    .log = memtable_number(s->active),
-	    .doubt = true};
-	uint8_t bytes[STATE_HEAD];
-
-	state_encode(&state, bytes);
-	return (memtable_put_state(s->active,
-	    (struct bk_bytes){bytes, sizeof(bytes)}));
-}
-
-static int
-take_more(struct store *s, struct ledger *l, const struct ledger_state *state)
-{
-	struct ledger_more *more = ledgers_more_make(s->ledgers, l);
-
+		state->key = keys_get(ledgers_keys(s->ledgers), l->key);
 	if (more == NULL)
-		return (-1);
-	more->floor = state->floor;
-	more->gone_until = state->gone_until;
-	more->packet_len = (uint8_t)state->packet.len;
-	if (state->packet.len > 0)
-		memcpy(more->packet, state->packet.data, state->packet.len);
-	return (0);
+		return;
+	state->floor = more->floor;
+	state->gone_until = more->gone_until;
+	state->packet = (struct bk_bytes){more->packet, more->packet_len};
+}
+
+int
+store_prepare_state(struct store *s)
+{
+	return (memtable_prepare_state(s->active, STATE_MAX));
+}
+
+static void
+put_state(struct store *s, const struct ledger_state *state)
+{
+	uint8_t encoded[STATE_MAX];
+	struct bk_bytes bytes = {encoded, state_size(state)};
+
+	state_encode(state, encoded);
+	memtable_put_state(s->active, bytes);
+}
+
+void
+store_keep_state(struct store *s, const struct ledger *l)
+{
+	struct ledger_state state;
+
+	state_of(s, l, &state);
+	put_state(s, &state);
+}
+
+void
+store_keep_packet(struct store *s, struct ledger *l, struct ledger_more *more,
+    struct bk_bytes packet)
+{
+	memcpy(more->packet, packet.data, packet.len);
+	more->packet_len = (uint8_t)packet.len;
+	store_keep_state(s, l);
 }
 
 int
 store_take_state(struct store *s, const struct ledger_state *state)
 {
+	struct ledger_more *more;
 	struct ledger *l;
 
 	if (state->ledger_id == STATE_ALL) {
 		s->doubt_all = state->doubt;
 		return (0);
 	}
-	l = ledgers_find(s->ledgers, state->ledger_id);
-	if (l == NULL &&
-	    (l = ledgers_add(s->ledgers, state->ledger_id)) == NULL)
+	l = ledgers_add(s->ledgers, state->ledger_id);
+	if (l == NULL)
 		return (-1);
 	l->fenced = state->fenced;
 	l->doubt = state->doubt;
 	l->gone = state->gone;
 	if (state->has_key && ledgers_set_key(s->ledgers, l, state->key) == -1)
 		return (-1);
-	if ((state->floor != 0 || state->gone_until != 0 ||
-		state->packet.len > 0 || l->more) &&
-	    take_more(s, l, state) == -1)
+	if (state->floor == 0 && state->packet.len == 0 &&
+	    state->gone_until == 0)
+		return (0);
+	more = ledgers_more_make(s->ledgers, l);
+	if (more == NULL)
 		return (-1);
-	if (state->packet.len >= 16)
-		(void)ledgers_raise_lac(s->ledgers, l,
-		    (int64_t)bk_be64_get(state->packet.data + 8));
+	more->floor = state->floor;
+	more->gone_until = state->gone_until;
+	more->packet_len = (uint8_t)state->packet.len;
+	if (state->packet.len < PACKET_HEAD)
+		return (0);
+	memcpy(more->packet, state->packet.data, state->packet.len);
+	(void)ledgers_raise_lac(s->ledgers, l,
+	    (int64_t)bk_be64_get(more->packet + 8));
 	return (0);
+}
+
+void
+store_revive(struct store *s, struct ledger *l)
+{
+	struct ledger_more *more = ledgers_more(s->ledgers, l);
+
+	l->gone = 0;
+	l->fenced = 0;
+	if (more != NULL)
+		more->gone_until = 0;
+}
+
+/* Removal. */
+
+/* Take the ledger's entries out of the active memtable. */
+static void
+kill_entries(struct store *s, const struct ledger *l)
+{
+	uint32_t ref = l->newest;
+
+	while (memtable_holds(s->active, ref)) {
+		memtable_kill(s->active, ref);
+		ref = memtable_previous(s->active, ref);
+	}
+}
+
+void
+store_forget(struct store *s, struct ledger *l, struct ledger_more *more,
+    int64_t until)
+{
+	kill_entries(s, l);
+	ledgers_drop_key(s->ledgers, l);
+	more->floor = memtable_number(s->active);
+	more->packet_len = 0;
+	more->lac = -1;
+	more->gone_until = until;
+	l->fenced = until != 0;
+	l->doubt = 0;
+	l->gone = 1;
+	l->newest = 0;
+	l->last_entry = -1;
+	l->lac_gap = 0;
+	store_keep_state(s, l);
 }
 
 /* Doubt. */
 
+static void
+put_doubt_all(struct store *s, bool doubt)
+{
+	struct ledger_state state = {.ledger_id = STATE_ALL, .doubt = doubt};
+
+	s->doubt_all = doubt;
+	put_state(s, &state);
+}
+
+int
+store_doubt(struct store *s, int64_t ledger_id, bool doubt)
+{
+	struct ledger *l = NULL;
+	uint8_t flag = doubt;
+	struct bk_bytes rest = {&flag, 1};
+
+	if (ledger_id != STATE_ALL) {
+		l = ledgers_find(s->ledgers, ledger_id);
+		if (l == NULL || l->gone || l->doubt == doubt)
+			return (0);
+	} else if (s->doubt_all == doubt)
+		return (0);
+	if (store_prepare_state(s) == -1)
+		return (-1);
+	if (s->journal != NULL &&
+	    store_append(s, JOURNAL_DOUBT, ledger_id, rest, true) == 0)
+		return (-1);
+	if (l == NULL) {
+		put_doubt_all(s, doubt);
+		return (0);
+	}
+	l->doubt = doubt;
+	if (s->journal != NULL)
+		l->changed = (uint32_t)s->last_position;
+	store_keep_state(s, l);
+	return (0);
+}
+
 struct range {
-	struct store *store;
+	struct store *s;
 	int64_t low, high;
+	size_t n;
 };
 
 static void
-journal_doubt(struct store *s, int64_t ledger_id)
-{
-	uint8_t bytes[9];
-	struct bk_bytes piece = {bytes, sizeof(bytes)};
-
-	bk_be64_put(bytes, (uint64_t)ledger_id);
-	bytes[8] = 1;
-	/* Without room the mark lives in memory, and damage shows again. */
-	if (s->journal != NULL &&
-	    journal_append(s->journal, JOURNAL_DOUBT, &piece, 1, true) != 0)
-		store_turn(s);
-}
-
-static void
-doubt_one(void *arg, struct ledger *l)
+doubt_in_range(void *arg, struct ledger *l)
 {
 	struct range *r = arg;
 
-	if (l->id < r->low || l->id > r->high || l->doubt)
+	if (l->id < r->low || l->id > r->high || l->gone || l->doubt)
 		return;
+	r->n++;
+	if (store_doubt(r->s, l->id, true) == 0)
+		return;
+	/* It stays in memory, and is found again after a restart. */
 	l->doubt = 1;
-	journal_doubt(r->store, l->id);
-	(void)store_put_state(r->store, l);
-	bk_log(BK_LOG_ERROR,
-	    "ledger %lld: in doubt: entries of it may be lost "
-	    "here",
-	    (long long)l->id);
+	bk_log(BK_LOG_WARNING,
+	    "ledger %" PRId64 ": in doubt, which is not "
+	    "recorded: %s",
+	    l->id, strerror(errno));
 }
 
 void
-store_set_doubt(struct store *s, int64_t low, int64_t high)
+store_doubt_range(struct store *s, int64_t low, int64_t high)
 {
-	struct range r = {s, low, high};
+	struct range r = {s, low, high, 0};
+	struct ledger *l;
 
-	if (s->doubt_all)
+	if (low == high) {
+		l = ledgers_find(s->ledgers, low);
+		if (l != NULL)
+			doubt_in_range(&r, l);
+	} else
+		ledgers_each(s->ledgers, doubt_in_range, &r);
+	if (r.n > 0)
+		bk_log(BK_LOG_ERROR,
+		    "ledgers %" PRId64 " to %" PRId64 ": "
+		    "%zu in doubt: what is not found of them may be lost",
+		    low, high, r.n);
+}
+
+struct keep {
+	struct store *s;
+	bool failed;
+};
+
+static void
+keep_doubt(void *arg, struct ledger *l)
+{
+	struct keep *k = arg;
+
+	if (l->gone || (l->key != 0 && !l->doubt))
 		return;
-	if (low != STATE_ALL) {
-		ledgers_each(s->ledgers, doubt_one, &r);
-		return;
-	}
-	s->doubt_all = true;
-	journal_doubt(s, STATE_ALL);
-	(void)put_doubt_all(s);
-	bk_log(BK_LOG_ERROR,
-	    "all ledgers are in doubt: what is not found here "
-	    "is not denied");
-}
-
-/* Replay. */
-
-static struct ledger *
-find_or_add(struct store *s, int64_t id)
-{
-	struct ledger *l = ledgers_find(s->ledgers, id);
-
-	return (l != NULL ? l : ledgers_add(s->ledgers, id));
-}
-
-/* A removed ledger comes back to life with the first change after. */
-static bool
-replay_key(struct store *s, struct ledger *l, struct bk_bytes key)
-{
-	l->gone = 0;
-	return (ledgers_set_key(s->ledgers, l, key) == 0 &&
-	    store_put_state(s, l) == 0);
-}
-
-static bool
-replay_lac(struct store *s, struct ledger *l, struct bk_bytes packet)
-{
-	struct ledger_more *more = ledgers_more_make(s->ledgers, l);
-
-	if (more == NULL || packet.len > BK_LAC_PACKET_MAX)
-		return (more != NULL);
-	memcpy(more->packet, packet.data, packet.len);
-	more->packet_len = (uint8_t)packet.len;
-	(void)ledgers_raise_lac(s->ledgers, l,
-	    (int64_t)bk_be64_get(packet.data + 8));
-	return (store_put_state(s, l) == 0);
+	l->doubt = 1;
+	if (store_prepare_state(k->s) == -1)
+		k->failed = true;
+	else
+		store_keep_state(k->s, l);
 }
 
 bool
-store_replay_record(void *arg, const struct journal_record *record)
+store_keep_doubts(struct store *s)
 {
-	struct store *s = arg;
-	struct bk_bytes b = record->bytes;
-	struct ledger *l;
-	int64_t id;
+	struct keep k = {.s = s};
 
-	if (b.len < 8)
-		return (true); /* nothing we wrote is that short */
-	id = (int64_t)bk_be64_get(b.data);
-	if (record->kind == JOURNAL_DOUBT && id == STATE_ALL) {
-		s->doubt_all = true;
-		return (put_doubt_all(s) == 0);
-	}
-	if (id < 0)
-		return (true);
-	if ((l = find_or_add(s, id)) == NULL)
+	ledgers_each(s->ledgers, keep_doubt, &k);
+	if (k.failed || store_prepare_state(s) == -1)
 		return (false);
-	switch (record->kind) {
-	case JOURNAL_ENTRY:
-		return (b.len < 24 || store_insert(s, l, b) == 0);
-	case JOURNAL_KEY:
-		return (
-		    replay_key(s, l, (struct bk_bytes){b.data + 8, b.len - 8}));
-	case JOURNAL_FENCE:
-		l->fenced = 1;
-		return (store_put_state(s, l) == 0);
-	case JOURNAL_LAC:
-		return (b.len < 16 || replay_lac(s, l, b));
-	case JOURNAL_REMOVE:
-		return (b.len < 9 || store_forget(s, l, b.data[8] != 0) == 0);
-	case JOURNAL_DOUBT:
-		l->doubt = b.len >= 9 && b.data[8] != 0;
-		return (store_put_state(s, l) == 0);
-	}
+	if (s->doubt_all)
+		put_doubt_all(s, true);
 	return (true);
 }
