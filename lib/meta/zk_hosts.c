@@ -6,6 +6,7 @@
 #include "loop/lookup.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <event2/util.h>
 #include <netdb.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct host {
 	char name[256];
 	uint16_t port;
 	bool numeric;
+	bool denied; /* by a name server: there is no such host */
 	struct bk_lookup *lookup;
 	size_t naddresses;
 	char addresses[ADDRESSES_MAX][INET6_ADDRSTRLEN];
@@ -161,8 +163,8 @@ found(void *arg, struct addrinfo *list, int error)
 {
 	struct host *host = arg;
 
-	(void)error;
 	host->lookup = NULL;
+	host->denied = error == EHOSTUNREACH;
 	if (list != NULL) {
 		host->naddresses = 0;
 		for (struct addrinfo *ai = list;
@@ -217,11 +219,14 @@ bk_zk_hosts_list(const struct bk_zk_hosts *h)
 }
 
 const char *
-bk_zk_hosts_unknown(const struct bk_zk_hosts *h)
+bk_zk_hosts_unknown(const struct bk_zk_hosts *h, const char **why)
 {
 	for (size_t i = 0; i < h->n; i++) {
-		if (h->hosts[i].naddresses == 0)
-			return (h->hosts[i].name);
+		if (h->hosts[i].naddresses > 0)
+			continue;
+		*why = h->hosts[i].denied ? "unknown host" :
+					    "the name server does not answer";
+		return (h->hosts[i].name);
 	}
 	return (NULL);
 }

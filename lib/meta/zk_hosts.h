@@ -31,8 +31,8 @@ bool bk_zk_hosts_named(const struct bk_zk_hosts *h);
 /* The list for the client; NULL when no host has an address. Lives until the
  * next resolution. */
 const char *bk_zk_hosts_list(const struct bk_zk_hosts *h);
-/* The first host that has no address, or NULL. */
-const char *bk_zk_hosts_unknown(const struct bk_zk_hosts *h);
+/* The first host that has no address, or NULL, and why. */
+const char *bk_zk_hosts_unknown(const struct bk_zk_hosts *h, const char **why);
 
 /* Host i of n, for a look of our own: name (or address) and port. */
 size_t bk_zk_hosts_count(const struct bk_zk_hosts *h);

@@ -191,11 +191,8 @@ resolved(void *arg)
 
 	m->resolve_due =
 	    bk_clock_now() + (list == NULL ? RESOLVE_FIRST : RESOLVE_AGAIN);
-	if (list == NULL) {
-		(void)snprintf(m->reason, sizeof(m->reason), "%s: unknown host",
-		    bk_zk_hosts_unknown(m->hosts));
+	if (list == NULL)
 		return;
-	}
 	if (m->list != NULL && strcmp(list, m->list) == 0)
 		return;
 	copy = strdup(list);
@@ -255,13 +252,18 @@ bk_zk_fail(struct meta_zk *m, enum bk_status status, const char *reason)
 static void
 give_up(struct meta_zk *m)
 {
-	const char *host;
+	const char *host, *why;
 	uint16_t port;
 
-	host = bk_zk_hosts_name(m->hosts, 0, &port);
-	if (m->reason[0] == '\0')
+	if (m->list == NULL) {
+		host = bk_zk_hosts_unknown(m->hosts, &why);
+		(void)snprintf(m->reason, sizeof(m->reason), "%s: %s", host,
+		    why);
+	} else if (m->reason[0] == '\0') {
+		host = bk_zk_hosts_name(m->hosts, 0, &port);
 		(void)snprintf(m->reason, sizeof(m->reason), "%s:%u: no answer",
 		    host, (unsigned)port);
+	}
 	bk_zk_fail(m, BK_ESTORE, m->reason);
 }
 
