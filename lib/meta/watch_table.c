@@ -8,6 +8,9 @@
 #define HASH_NONFATAL_OOM 1
 #include <uthash.h>
 
+static const enum bk_watch_kind kinds[] = {BK_WATCH_NODE, BK_WATCH_LIST};
+#define NKINDS (sizeof(kinds) / sizeof(kinds[0]))
+
 struct bk_watch_path {
 	UT_hash_handle hh;
 	struct bk_watch_list list;
@@ -96,13 +99,13 @@ same_watch(const struct bk_watch *a, const struct bk_watch *b)
 }
 
 static struct bk_watch_entry *
-find_entry(struct bk_watch_path *p, int kind, const struct bk_watch *watch)
+find_entry(struct bk_watch_path *p, enum bk_watch_kind kind,
+    const struct bk_watch *watch)
 {
 	struct bk_watch_entry *entry;
 
 	TAILQ_FOREACH(entry, &p->list, next) {
-		if ((int)entry->kind == kind &&
-		    same_watch(&entry->watch, watch))
+		if (entry->kind == kind && same_watch(&entry->watch, watch))
 			return (entry);
 	}
 	return (NULL);
@@ -110,7 +113,8 @@ find_entry(struct bk_watch_path *p, int kind, const struct bk_watch *watch)
 
 /* A retired watch, which the server still has, in place of a new one. */
 static struct bk_watch_entry *
-revive(struct bk_watch_path *p, int kind, const struct bk_watch *watch)
+revive(struct bk_watch_path *p, enum bk_watch_kind kind,
+    const struct bk_watch *watch)
 {
 	struct bk_watch_entry *entry;
 
@@ -177,8 +181,8 @@ bk_watches_drop(struct bk_watches *t, bk_watch_cb *fn, void *arg)
 	struct bk_watch_entry *entry;
 
 	HASH_ITER(hh, t->paths, p, next_path) {
-		for (int kind = 0; kind < BK_WATCH_KINDS; kind++) {
-			entry = find_entry(p, kind, &watch);
+		for (size_t i = 0; i < NKINDS; i++) {
+			entry = find_entry(p, kinds[i], &watch);
 			if (entry != NULL) {
 				forget(t, p, entry);
 				free(entry);
@@ -198,8 +202,8 @@ bk_watches_retire(struct bk_watches *t, bk_watch_cb *fn, void *arg)
 	struct bk_watch_entry *entry;
 
 	HASH_ITER(hh, t->paths, p, next_path) {
-		for (int kind = 0; kind < BK_WATCH_KINDS; kind++) {
-			entry = find_entry(p, kind, &watch);
+		for (size_t i = 0; i < NKINDS; i++) {
+			entry = find_entry(p, kinds[i], &watch);
 			if (entry != NULL)
 				entry->watch = BK_NO_WATCH;
 		}

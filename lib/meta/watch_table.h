@@ -12,7 +12,7 @@
 
 #include <bsd/sys/queue.h>
 
-enum bk_watch_kind { BK_WATCH_NODE, BK_WATCH_LIST, BK_WATCH_KINDS };
+enum bk_watch_kind { BK_WATCH_NODE, BK_WATCH_LIST };
 
 /* What its owner saw when a watch was set; all zero: no such node. */
 struct bk_watch_seen {
