@@ -19,8 +19,8 @@ struct journal {
 	struct segment_list live; /* hold batches; the last is current */
 	struct segment *current;  /* NULL before the first batch */
 	struct slot *filling;
-	size_t limit;      /* bytes that the filling batch may have */
-	bool offered;      /* and the syncer may have taken it */
+	size_t limit; /* bytes that the filling batch may have */
+	bool offered; /* and the syncer may have taken it */
 	uint64_t offered_number;
 	uint64_t next;     /* number of the next batch */
 	uint64_t reported; /* by synced() */

@@ -226,8 +226,7 @@ wait_for_work(struct spares *p)
 static bool
 at_end(const struct spares *p)
 {
-	return (p->stop &&
-	    (TAILQ_EMPTY(&p->given) || p->error[0] != '\0'));
+	return (p->stop && (TAILQ_EMPTY(&p->given) || p->error[0] != '\0'));
 }
 
 static void *

@@ -9,6 +9,7 @@
 
 #include "bk-bookied/cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,7 @@ static void
 answer_loaded(struct store_entry *entry, struct loaded *x,
     struct bk_bytes bytes)
 {
+	assert(x != NULL);
 	x->users++;
 	*entry =
 	    (struct store_entry){.status = BK_OK, .bytes = bytes, .owner = x};

@@ -267,8 +267,8 @@ command_check(int argc, char **argv)
 
 	if (s == NULL)
 		return (call_nothing(argc - i, argv + i));
-	out = out_open(columns, sizeof(columns) / sizeof(columns[0]),
-	    &opt.style);
+	out =
+	    out_open(columns, sizeof(columns) / sizeof(columns[0]), &opt.style);
 
 	if (i == argc)
 		status = check_all(s, out);

@@ -13,6 +13,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
@@ -406,9 +407,9 @@ tell_gap(struct reading *r, int64_t lac)
 	r->gap = true;
 	if (lac >= r->next)
 		bk_log(BK_LOG_WARNING,
-		    "%s: %lld entries are gone: the ledger "
-		    "was truncated away",
-		    r->source, (long long)(lac - r->next + 1));
+		    "%s: %" PRId64 " entries are gone: the ledger was "
+		    "truncated away",
+		    r->source, lac - r->next + 1);
 	else
 		bk_log(BK_LOG_WARNING,
 		    "%s: entries are gone: the ledger was "

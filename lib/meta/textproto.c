@@ -297,7 +297,7 @@ parse_value(struct scan *s, const ProtobufCFieldDescriptor *field, void *slot)
 		assert(field->label == PROTOBUF_C_LABEL_REPEATED);
 		return (parse_message(s, field->descriptor, slot));
 	default:
-		assert(!"a type that textproto.h does not list");
+		assert(0 && "a type that textproto.h does not list");
 		return (false);
 	}
 }

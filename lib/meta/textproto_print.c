@@ -76,7 +76,7 @@ print_value(const ProtobufCFieldDescriptor *field, const void *slot, int indent,
 	case PROTOBUF_C_TYPE_BYTES:
 		return (print_bytes(slot, out));
 	default:
-		assert(!"a type that textproto.h does not list");
+		assert(0 && "a type that textproto.h does not list");
 		return (-1);
 	}
 }
