@@ -53,23 +53,26 @@ struct output *
 output_open(struct bk_loop *loop, const struct options *o,
     void (*drained)(void *arg), void (*failed)(void *arg), void *arg)
 {
-	struct output *out = calloc(1, sizeof(*out));
+	struct bk_format *format = NULL;
+	struct output *out;
 	const char *why;
 
-	if (out == NULL)
+	if (o->format != NULL &&
+	    (format = bk_format_parse(o->format, TOKENS, &why)) == NULL)
+		bk_usage("format '%s': %s", o->format, why);
+	if ((out = calloc(1, sizeof(*out))) == NULL) {
+		bk_format_free(format);
 		return (NULL);
+	}
 	out->o = o;
+	out->format = format;
 	out->drained = drained;
 	out->failed = failed;
 	out->arg = arg;
-	if (o->format != NULL) {
-		out->format = bk_format_parse(o->format, TOKENS, &why);
-		if (out->format == NULL)
-			bk_usage("format '%s': %s", o->format, why);
-	}
 	out->outlet =
 	    bk_outlet_new(loop, STDOUT_FILENO, HIGH_WATER, &events, out);
 	if (out->outlet == NULL) {
+		bk_format_free(format);
 		free(out);
 		return (NULL);
 	}

@@ -40,14 +40,31 @@ reading_done(void *arg, enum bk_status status)
 	bk_loop_stop(r->s->loop);
 }
 
+/* To its end, whatever becomes of the output: what is being opened is somebody's
+ * to free. */
 enum bk_status
 reading_wait(struct reading *r)
 {
 	bool never = false;
 
+	while (r->waiting)
+		(void)bk_loop_run_until(r->s->loop, &never, BK_FOREVER);
+	return (r->status);
+}
+
+/* The same for what may be left under way when nothing more is wanted: freeing
+ * its reader ends it. */
+static enum bk_status
+wait_or_stop(struct reading *r)
+{
+	bool never = false;
+
 	while (r->waiting && !r->stop)
 		(void)bk_loop_run_until(r->s->loop, &never, BK_FOREVER);
-	return (r->stop && r->waiting ? BK_ECANCELED : r->status);
+	if (!r->waiting)
+		return (r->status);
+	r->waiting = false;
+	return (BK_ECANCELED);
 }
 
 static void
@@ -150,7 +167,7 @@ read_to(struct reading *r, int64_t last)
 		r->waiting = true;
 		bk_reader_read(r->reader, r->next, last, &options, got_entry,
 		    reading_done, r);
-		status = reading_wait(r);
+		status = wait_or_stop(r);
 	} while (nobody_there(status) && revive(r));
 	return (status);
 }
@@ -194,7 +211,7 @@ read_ledger(struct reading *r, int64_t limit)
 		r->waiting = true;
 		bk_reader_wait(r->reader, r->next - 1, BK_FOREVER, reading_done,
 		    r);
-		status = reading_wait(r);
+		status = wait_or_stop(r);
 		if (status == BK_OK || status == BK_ETIMEOUT)
 			status = read_confirmed(r, limit);
 	}
@@ -395,7 +412,7 @@ next_place(struct reading *r, uint64_t position, struct place *place)
 			return (BK_ECANCELED);
 		r->waiting = true;
 		bk_name_reader_wait(r->chain, reading_done, r);
-		if ((status = reading_wait(r)) != BK_OK)
+		if ((status = wait_or_stop(r)) != BK_OK)
 			return (status);
 	}
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 struct change {
+	LIST_ENTRY(change) link;
 	struct sim_cluster *cluster;
 	int bookie;
 	bool registered;
@@ -70,6 +71,7 @@ sim_cluster_new(uint64_t seed, int nbookies)
 void
 sim_cluster_free(struct sim_cluster *c)
 {
+	struct change *change;
 	int i;
 
 	for (i = 0; i < c->nprocesses; i++)
@@ -83,6 +85,10 @@ sim_cluster_free(struct sim_cluster *c)
 	sim_env_free(c->world);
 	sim_net_free(c->net);
 	sim_free(c->sim);
+	while ((change = LIST_FIRST(&c->changes)) != NULL) {
+		LIST_REMOVE(change, link);
+		free(change);
+	}
 	free(c);
 }
 
@@ -214,6 +220,7 @@ registration_changes(void *arg)
 	if (sim_bookie_running(c->bookies[change->bookie]) ==
 	    change->registered)
 		sim_cluster_register(c, change->bookie, change->registered);
+	LIST_REMOVE(change, link);
 	free(change);
 }
 
@@ -222,7 +229,10 @@ register_later(struct sim_cluster *c, int bookie, bool registered)
 {
 	struct change *change = sim_need(malloc(sizeof(*change)));
 
-	*change = (struct change){c, bookie, registered};
+	*change = (struct change){.cluster = c,
+	    .bookie = bookie,
+	    .registered = registered};
+	LIST_INSERT_HEAD(&c->changes, change, link);
 	sim_later(c->sim, c->registration_lag, registration_changes, change);
 }
 

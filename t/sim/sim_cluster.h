@@ -9,10 +9,16 @@
 #include "t/sim/meta_mem.h"
 #include "t/sim/sim_bookie.h"
 
+#include <bsd/sys/queue.h>
+
 #define SIM_BOOKIES_MAX 10
 #define SIM_PROCESSES_MAX 12
 
 struct sim_cluster;
+
+/* Changes of registrations that are still to come. */
+struct change;
+LIST_HEAD(sim_changes, change);
 
 struct sim_process {
 	struct sim_cluster *cluster;
@@ -37,6 +43,7 @@ struct sim_cluster {
 	int nprocesses;
 	unsigned needed; /* calls for help by writers */
 	bool loud;       /* print what happens */
+	struct sim_changes changes;
 	char fault[200]; /* the first thing that does not hold, or "" */
 
 	/* The store's weather. */

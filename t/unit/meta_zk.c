@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct bk_loop *loop;
@@ -377,6 +378,8 @@ silent_server(void)
 
 	open_client(&c);
 	(void)kill(zk.pid, SIGSTOP);
+	/* It stops a moment after it was told to. */
+	(void)waitpid(zk.pid, NULL, WUNTRACED);
 	is_int(meta_set(&c, "/x", "", BK_ANY_VERSION), BK_ESTORE,
 	    "a change that is not answered");
 	for (int i = 0; i < 100 && c.state_status != BK_ESESSION; i++)
